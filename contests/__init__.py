@@ -1,0 +1,1 @@
+"""What people compete in: organizations, activities, rounds, assignments, participants."""

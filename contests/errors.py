@@ -1,0 +1,37 @@
+"""Refusals of the contest itself; the queue's own are in judging.errors."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from judging.errors import NotFound, Refusal
+
+
+class ProblemUnknown(NotFound):
+    """There is no such problem in this activity, or it cannot be judged yet."""
+
+
+class NotEnrolled(Refusal):
+    """You do not take part in this activity."""
+
+    code = "activity.notEnrolled"
+    status = HTTPStatus.FORBIDDEN
+
+
+class EnrolmentClosed(Refusal):
+    """This activity takes nobody in by itself; ask its organisers."""
+
+    code = "activity.enrolmentClosed"
+    status = HTTPStatus.FORBIDDEN
+
+
+class ActivityClosed(Refusal):
+    """This is not open for submissions now."""
+
+    code = "activity.closed"
+
+
+class SubmissionLimit(Refusal):
+    """You have sent as many submissions here as are allowed."""
+
+    code = "submission.limit"

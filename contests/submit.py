@@ -1,0 +1,109 @@
+"""submit: the gates of a contest, then the queue's own submit. What it accepts is judged, whatever closes later."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+
+from contests.errors import ActivityClosed, NotEnrolled, ProblemUnknown, SubmissionLimit
+from contests.models import Activity, Assignment, Grain, Participant
+from judging import queue
+from judging.errors import NotFound
+from judging.models import ProblemVersion, Submission
+from judging.queue import NewSubmission, Receipt, SourceFile
+
+
+def submit(participant: Participant, assignment: Assignment, *, files: tuple[SourceFile, ...], props: str, key: str | None) -> Receipt:
+    """Send one submission of a participant in. `props` is compact JSON or empty; `key` an idempotency key.
+
+    Raises ActivityClosed, SubmissionLimit, and what the queue's submit raises.
+    """
+    activity = assignment.round.activity
+    receipt_first = key is not None and queue.known_key(activity.organization_id, _scope(participant), key)
+    if not receipt_first:
+        # A retry of what was accepted is answered whatever has closed since (queue.md §5, first row).
+        _must_be_open(assignment)
+        _must_be_within_limit(participant, assignment)
+    new = NewSubmission(
+        lane=assignment.lane_id,
+        version=_version(assignment),
+        files=files,
+        organization=activity.organization_id,
+        author=participant.id,
+        props=props,
+        thread_key=_thread_key(participant, assignment),
+        key=key,
+        scope=_scope(participant),
+    )
+    return queue.submit(new, actor=f"user:{participant.user_id}")
+
+
+def participant_of(user_id: int, activity_slug: str) -> Participant:
+    """The account's place in an activity. Raises NotFound for an unknown activity, NotEnrolled."""
+    activity = Activity.objects.filter(slug=activity_slug).first()
+    if activity is None:
+        raise NotFound
+    participant = Participant.objects.filter(activity=activity, user_id=user_id).select_related("activity").first()
+    if participant is None:
+        raise NotEnrolled
+    return participant
+
+
+def assignment_of(activity: Activity, slug: str) -> Assignment:
+    """What participants call by this slug now: in an open round before a closed one, then the latest round."""
+    found = Assignment.objects.filter(round__activity=activity, slug=slug).select_related("round__activity")
+    rounds = sorted(found, key=lambda item: (_is_open(item, database_now()), item.round.position))
+    if not rounds:
+        raise ProblemUnknown
+    return rounds[-1]
+
+
+def database_now() -> datetime:
+    """The database's clock: a web node's own may be wrong by hours."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT judge_now()")
+        now: datetime = cursor.fetchone()[0]
+    return now
+
+
+def _is_open(assignment: Assignment, now: datetime) -> bool:
+    round_ = assignment.round
+    windows = ((round_.activity.opens_at, round_.activity.closes_at), (round_.opens_at, round_.closes_at))
+    return all((opens is None or opens <= now) and (closes is None or now < closes) for opens, closes in windows)
+
+
+def _must_be_open(assignment: Assignment) -> None:
+    if not _is_open(assignment, database_now()):
+        raise ActivityClosed
+
+
+def _must_be_within_limit(participant: Participant, assignment: Assignment) -> None:
+    limit = assignment.submission_limit
+    if limit is None:
+        return
+    sent = Submission.objects.filter(author=participant.id, lane=assignment.lane_id, deleted_at=None).count()
+    if sent >= limit:
+        raise SubmissionLimit
+
+
+def _version(assignment: Assignment) -> UUID:
+    """The pinned version, else the problem's newest. Raises ProblemUnknown when it has none."""
+    if assignment.version_id is not None:
+        return assignment.version_id
+    newest = ProblemVersion.objects.filter(problem=assignment.problem_id).order_by("-number")
+    version = newest.values_list("id", flat=True).first()
+    if version is None:
+        raise ProblemUnknown
+    return version
+
+
+def _thread_key(participant: Participant, assignment: Assignment) -> str | None:
+    if assignment.round.activity.grain == Grain.CONTESTANT:
+        return f"contestant:{participant.id}:assignment:{assignment.id}"
+    return None
+
+
+def _scope(participant: Participant) -> str:
+    return f"participant:{participant.id}"

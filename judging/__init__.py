@@ -1,0 +1,1 @@
+"""How a submission becomes a verdict: the queue, its ledger and its doors."""

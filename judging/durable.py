@@ -1,0 +1,33 @@
+"""The one transaction of a verb, and what the outside hears when the database cannot serve it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import InterfaceError, OperationalError, transaction
+
+from judging.errors import StorageBusy, StorageUnavailable
+
+_BUSY = {"55P03", "57014", "40P01"}
+"""lock_not_available, query_canceled (statement_timeout), deadlock_detected: try again, nothing was changed."""
+
+
+@contextmanager
+def one_transaction() -> Iterator[None]:
+    """A durable transaction: it nests in no other, so what it answered is what is stored.
+
+    Raises StorageBusy when a lock or statement timeout ended it, StorageUnavailable when the database is gone.
+    """
+    try:
+        with transaction.atomic(durable=True):
+            yield
+    except (OperationalError, InterfaceError) as error:
+        raise storage_refusal(error) from error
+
+
+def storage_refusal(error: Exception) -> StorageBusy | StorageUnavailable:
+    """The refusal that says what a database error means to the caller."""
+    if getattr(error.__cause__, "sqlstate", None) in _BUSY:
+        return StorageBusy()
+    return StorageUnavailable("The database does not answer; nothing was changed, try again.")

@@ -1,0 +1,135 @@
+"""A thread under its lock: the only way to move a job (queue.md §3).
+
+Every verb opens one transaction, holds one thread, reads the clock after the lock, moves jobs by pure rules,
+and writes once. What is read here cannot change until the transaction ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from judging import ledger
+from judging.errors import JobStateWrong, LeaseForeign, LeaseStale, NotFound
+from judging.ledger import Change, Route, ThreadRow
+from judging.rows import JobRow, Move, Scalar, apply
+from judging.rules import displaced_on_return, head_of
+from judging.states import JobState, RecordType
+from judging.wake import Work, announce
+
+_FOREIGN = {"thread", "submission", "lane", "version", "runner"}
+_JOB = [f"{f.name}_id" if f.name in _FOREIGN else f.name for f in fields(JobRow)]
+_THREAD = ["id", "organization", "lane_id", "n", "tail", "last_at", "head", "claimable"]
+COLUMNS = ", ".join(["h.at", *(f"(h.thread).{name}" for name in _THREAD), *(f"(h.job).{name}" for name in _JOB)])
+HOLD = f"SELECT {COLUMNS} FROM judge_hold(%s, %s, %s) h"
+_STATE = 1 + len(_THREAD) + _JOB.index("state")
+
+
+@dataclass(slots=True)
+class Hold:
+    """One locked thread: its open jobs and the one asked for, and what the verb does to them.
+
+    `at` is the database's clock after the lock, never before the thread's last record.
+    """
+
+    thread: ThreadRow
+    at: datetime
+    jobs: dict[UUID, JobRow]
+    changes: list[Change] = field(default_factory=list)
+
+    def move(self, job: UUID, kind: RecordType, *, actor: str, **data: Scalar) -> JobRow:
+        """Apply one move to one job. Raises judging.rows.Illegal when the rules refuse it."""
+        before = self.jobs.get(job)
+        move = Move(kind, job, self.at, data)
+        after = apply(before, move)
+        self.changes.append(Change(move, actor, before, after))
+        self.jobs[job] = after
+        return after
+
+    def returned(self, job: UUID, *, actor: str) -> JobRow:
+        """After a job came back: an urgent one gives way to a newer urgent one that waits (I3)."""
+        row = self.jobs[job]
+        heir = displaced_on_return(row, self.jobs.values())
+        if heir is None:
+            return row
+        return self.move(job, RecordType.DISPLACED, actor=actor, by=str(heir.id))
+
+    def write(self) -> None:
+        """Write what was moved, if anything, and announce work that became claimable."""
+        if not self.changes:
+            return
+        head = head_of(self.jobs.values())
+        route = ledger.append(self.thread, self.changes, head=head, at=self.at)
+        self.changes = []
+        if route is not None:
+            announce_route(route)
+
+    def gate(self, job: UUID, *, token: UUID | None, runner: UUID) -> JobRow:
+        """The one gate of a held job: exists, token current, owner, running, in this order.
+
+        `token` is None when what came could not be a token: it matches nothing, least of all "no lease".
+        The deadline alone refuses nobody (runner-protocol §5).
+        Raises NotFound, LeaseStale, LeaseForeign, JobStateWrong.
+        """
+        row = self.jobs.get(job)
+        if row is None:
+            raise NotFound
+        if token is None or row.token != token:
+            raise LeaseStale
+        if row.runner != runner:
+            raise LeaseForeign
+        if row.state is not JobState.RUNNING:
+            raise JobStateWrong
+        return row
+
+
+def announce_route(route: Route) -> None:
+    """Tell waiting runners of claimable work, when this transaction commits."""
+    announce(Work(route.problem_type, route.external, route.pools))
+
+
+def read(rows: Sequence[Sequence[Any]]) -> Hold | None:
+    """A hold out of rows that start with COLUMNS; None when there is no such thread, or it was skipped."""
+    if not rows or rows[0][0] is None:
+        return None
+    at, *thread = rows[0][: 1 + len(_THREAD)]
+    jobs = {}
+    for row in rows:
+        if row[_STATE] is not None:
+            values = list(row[1 + len(_THREAD) : 1 + len(_THREAD) + len(_JOB)])
+            values[_JOB.index("state")] = JobState(row[_STATE])
+            jobs[values[0]] = JobRow(*values)
+    return Hold(ThreadRow(*thread), at, jobs)
+
+
+def _hold(thread: UUID | None, job: UUID | None, *, skip_locked: bool) -> Hold | None:
+    with connection.cursor() as cursor:
+        cursor.execute(HOLD, [thread, job, skip_locked])
+        return read(cursor.fetchall())
+
+
+def hold_thread(thread: UUID) -> Hold:
+    """Lock a thread that exists. Raises NotFound when it does not."""
+    held = _hold(thread, None, skip_locked=False)
+    if held is None:
+        raise NotFound
+    return held
+
+
+def hold_job(job: UUID) -> Hold:
+    """Lock the thread of a job; the job is among `jobs`, open or not. Raises NotFound for an unknown id."""
+    held = _hold(None, job, skip_locked=False)
+    if held is None or job not in held.jobs:
+        raise NotFound
+    return held
+
+
+def hold_job_unless_locked(job: UUID) -> Hold | None:
+    """As hold_job, but None when somebody else works on the thread right now, or the job is gone."""
+    held = _hold(None, job, skip_locked=True)
+    return held if held is not None and job in held.jobs else None

@@ -1,0 +1,136 @@
+"""append(): the only writer of the ledger, of job rows and of a thread's head (ledger.md §1).
+
+One statement writes a verb's whole outcome: the records first, then the rows they explain, so that the
+trigger on the job table finds each row's record. The function `judge_write` is in the migrations.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+
+from judging.records import VERSION, Record, instant, row_digest, row_document
+from judging.rows import JobRow, Move
+from judging.rules import Head
+from judging.states import RecordType
+
+_FOREIGN = {"thread", "submission", "lane", "version", "runner"}
+WRITE = "SELECT * FROM judge_write(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRow:
+    """A thread as it was read under its lock; `n`, `tail` and `last_at` are the last record's."""
+
+    id: UUID
+    organization: UUID | None
+    lane: UUID
+    n: int
+    tail: bytes
+    last_at: datetime | None
+    head: UUID | None
+    claimable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One move with its actor, the row it met (None: it opened the job) and the row it leaves."""
+
+    move: Move
+    actor: str
+    before: JobRow | None
+    after: JobRow
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where newly claimable work may be judged: what waiting runners are told."""
+
+    problem_type: str
+    external: bool
+    pools: frozenset[str]
+
+
+def append(thread: ThreadRow, changes: Sequence[Change], *, head: Head, at: datetime) -> Route | None:
+    """Write the records of these changes, the rows they leave and the thread's new head.
+
+    The caller holds the thread's lock. Returns the route of work that has become claimable by this, or None.
+    Raises a database error when a row is not what it was under the lock: a bug, so nothing is written.
+    """
+    records = _chain(thread, changes)
+    last = records[-1]
+    opened, moved, handed, ended = _rows(records, changes)
+    arguments = [thread.id, thread.n, last.n, last.hash, at]
+    arguments += [head.job, head.priority, head.created_at, head.running]
+    documents = ([_stored(record) for record in records], opened, moved, handed, ended)
+    with connection.cursor() as cursor:
+        cursor.execute(WRITE, [*arguments, *(json.dumps(document) for document in documents)])
+        fresh, problem_type, external, pools = cursor.fetchone()
+    return Route(problem_type, external, frozenset(pools)) if fresh else None
+
+
+def _chain(thread: ThreadRow, changes: Sequence[Change]) -> list[Record]:
+    """The changes as records that go on from the thread's tail."""
+    records: list[Record] = []
+    n, tail = thread.n, thread.tail
+    for change in changes:
+        n += 1
+        move = change.move
+        after = row_digest(change.after)
+        record = Record(thread.id, n, move.at, VERSION, move.type, move.job, change.actor, move.data, after)
+        tail = record.chained(tail)
+        records.append(replace(record, hash=tail))
+    return records
+
+
+def _stored(record: Record) -> dict[str, object]:
+    return record.document() | {"hash": record.hash.hex()}
+
+
+def _columns(row: JobRow, n: int) -> dict[str, object]:
+    """A row under its columns' names, with the number of the record that left it."""
+    document = row_document(row)
+    return {f"{name}_id" if name in _FOREIGN else name: document[name] for name in document} | {"n": n}
+
+
+def _rows(records: Sequence[Record], changes: Sequence[Change]) -> tuple[list[object], list[object], list[object], list[object]]:
+    """What the changes leave: jobs opened, jobs moved (with what they were), deliveries begun and ended.
+
+    A job that moved twice is written once, from what it was first to what it is last.
+    """
+    first: dict[UUID, JobRow | None] = {}
+    last: dict[UUID, tuple[JobRow, int]] = {}
+    handed: list[object] = []
+    ended: list[object] = []
+    for record, change in zip(records, changes, strict=True):
+        first.setdefault(record.job, change.before)
+        last[record.job] = (change.after, record.n)
+        held = change.before.token if change.before else None
+        if held is not None and held != change.after.token:
+            ended.append({"token": str(held), "ending": str(change.move.type)})
+        if change.move.type is RecordType.LEASED:
+            handed.append(_delivery(change.after))
+    opened = [_columns(*last[job]) for job, before in first.items() if before is None]
+    moved = [
+        {"row": _columns(*last[job]), "state": before.state, "token": str(before.token) if before.token else None}
+        for job, before in first.items()
+        if before is not None
+    ]
+    return opened, moved, handed, ended
+
+
+def _delivery(row: JobRow) -> dict[str, object]:
+    assert row.claimed_at is not None
+    return {
+        "token": str(row.token),
+        "job_id": str(row.id),
+        "fence": row.fence,
+        "runner_id": str(row.runner),
+        "claimed_at": instant(row.claimed_at),
+        "ending": "",
+    }

@@ -1,0 +1,158 @@
+"""sweep: what the database's clock ends. Cron is the guarantee, the server's ticker the speed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import connection
+
+from judging.durable import one_transaction
+from judging.errors import Refusal
+from judging.hold import Hold, hold_job_unless_locked
+from judging.models import Job, Lane, Thread
+from judging.queue.switch import close_if_drained
+from judging.states import Cause, JobState, RecordType
+from runners.models import Runner, RunnerState
+
+log = structlog.get_logger()
+_BATCH = 500
+_DUE = """
+INSERT INTO judging_installation AS i (id, level, reason, external_judging, last_sweep_at, last_sweep)
+VALUES (1, 'open', '', false, judge_now(), '')
+ON CONFLICT (id) DO UPDATE SET last_sweep_at = EXCLUDED.last_sweep_at
+WHERE i.last_sweep_at IS NULL OR i.last_sweep_at < EXCLUDED.last_sweep_at - %s
+RETURNING 1
+"""
+
+
+@dataclass(slots=True)
+class Swept:
+    """What one sweep did. `bad` counts rows that raised an error; they never stop the sweep."""
+
+    returned: int = 0
+    given_up: int = 0
+    lapsed: int = 0
+    orphaned: int = 0
+    repaired: int = 0
+    bad: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.returned} returned, {self.given_up} given up, {self.lapsed} lapsed, "
+            f"{self.orphaned} taken from revoked runners, {self.repaired} lanes put to rest, {self.bad} bad"
+        )
+
+
+def expire_running(held: Hold, *, actor: str) -> JobState | None:
+    """End the lapsed lease of a held thread, if there is one; the state its job is left in, or None.
+
+    Judged by the clock read after the lock: a renewal that came first has saved the lease.
+    """
+    for row in list(held.jobs.values()):
+        if row.state is JobState.RUNNING and row.lease_until is not None and row.lease_until <= held.at:
+            held.move(row.id, RecordType.EXPIRED, actor=actor, token=str(row.token), free=settings.LIMITS.free_refunds)
+            return held.returned(row.id, actor=actor).state
+    return None
+
+
+def sweep() -> Swept:
+    """One pass over everything the clock decides; any number may run at once."""
+    swept = Swept()
+    _each(swept, _lapsed(), _end_lapsed)
+    _each(swept, _orphans(), _take_back)
+    swept.repaired = rest_lanes()
+    close_if_drained()
+    _note(swept)
+    return swept
+
+
+def sweep_if_due(every: timedelta) -> Swept | None:
+    """As sweep, unless some process swept less than `every` ago: then None (the ticker's form).
+
+    A compare-and-set on the installation's row rather than an advisory lock, which a transaction pooler would leak.
+    """
+    with one_transaction(), connection.cursor() as cursor:
+        cursor.execute(_DUE, [every])
+        due = cursor.fetchone() is not None
+    return sweep() if due else None
+
+
+def _lapsed() -> Iterable[UUID]:
+    """Jobs past their deadline, longest wait first: a reaper that dies halfway must not starve the oldest."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM judging_job WHERE state = 'running' AND lease_until <= judge_now() ORDER BY lease_until")
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _orphans() -> Iterable[UUID]:
+    """Jobs whose runner is revoked or gone: what a revocation that died halfway left behind."""
+    approved = Runner.objects.filter(state=RunnerState.APPROVED).values("id")
+    return list(Job.objects.filter(state=JobState.RUNNING).exclude(runner__in=approved).values_list("id", flat=True))
+
+
+def _each(swept: Swept, jobs: Iterable[UUID], act: Callable[[Hold, UUID, Swept], None]) -> None:
+    """One transaction a job; a bad row is logged and left, the next one goes on."""
+    for job in jobs:
+        try:
+            with one_transaction():
+                held = hold_job_unless_locked(job)
+                if held is not None:
+                    act(held, job, swept)
+                    held.write()
+        except Refusal as refusal:
+            swept.bad += 1
+            log.warning("sweep_refused", job=str(job), code=refusal.code)
+        except Exception:
+            swept.bad += 1
+            log.exception("sweep_failed", job=str(job))
+
+
+def _end_lapsed(held: Hold, job: UUID, swept: Swept) -> None:
+    before = held.jobs[job]
+    state = expire_running(held, actor="reaper")
+    if state is None:
+        return
+    swept.lapsed += 1
+    swept.given_up += state is JobState.FAILED
+    swept.returned += state is not JobState.FAILED
+    log.info("lease_expired", job=str(job), runner=str(before.runner), left=str(state))
+
+
+def _take_back(held: Hold, job: UUID, swept: Swept) -> None:
+    row = held.jobs[job]
+    if row.state is JobState.RUNNING and not Runner.objects.filter(id=row.runner, state="approved").exists():
+        held.move(job, RecordType.REQUEUED, actor="reaper", cause=Cause.REVOKED, token=str(row.token))
+        held.returned(job, actor="reaper")
+        swept.orphaned += 1
+
+
+def rest_lanes() -> int:
+    """Clear `active` on lanes with nothing claimable; how many.
+
+    The lane is locked first and looked at again in a new statement: work that becomes claimable holds the
+    lane FOR KEY SHARE until it commits, so it is either seen here, or sets `active` again after us.
+    """
+    idle = Lane.objects.filter(active=True).exclude(threads__claimable=True).values_list("id", flat=True)[:_BATCH]
+    rested = 0
+    for lane in list(idle):
+        with one_transaction():
+            locked = Lane.objects.select_for_update(skip_locked=True).filter(id=lane, active=True).first()
+            if locked and not Thread.objects.filter(lane=lane, claimable=True).exists():
+                rested += Lane.objects.filter(id=lane, active=True).update(active=False)
+    return rested
+
+
+def _note(swept: Swept) -> None:
+    """When the queue was last swept, for the operators' dashboard."""
+    with one_transaction(), connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO judging_installation (id, level, reason, external_judging, last_sweep_at, last_sweep) "
+            "VALUES (1, 'open', '', false, judge_now(), %s) ON CONFLICT (id) DO UPDATE "
+            "SET last_sweep_at = EXCLUDED.last_sweep_at, last_sweep = EXCLUDED.last_sweep",
+            [str(swept)],
+        )

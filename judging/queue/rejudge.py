@@ -1,0 +1,34 @@
+"""rejudge: a new attempt at a submission. Never interrupts a job that a runner holds (seed 000)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db.models import Max
+
+from judging.durable import one_transaction
+from judging.errors import NotFound
+from judging.hold import hold_thread
+from judging.models import Job, Submission
+from judging.queue.submit import open_job
+from runners.keys import new_id
+
+
+def rejudge(submission: UUID, *, by: str, reason: str, urgent: bool = False) -> UUID:
+    """Open the next attempt and answer its job's id; a waiting sibling is superseded by it.
+
+    `urgent` puts it before everything else. Raises NotFound for an unknown or deleted submission.
+    """
+    with one_transaction():
+        row = Submission.objects.filter(id=submission, deleted_at=None).first()
+        if row is None:
+            raise NotFound
+        held = hold_thread(row.thread_id)
+        # After the lock: whoever held it may have deleted the submission, or drawn the next number (I6).
+        if not Submission.objects.filter(id=submission, deleted_at=None).exists():
+            raise NotFound
+        last = Job.objects.filter(submission=row).aggregate(last=Max("attempt"))["last"] or 0
+        job = new_id()
+        open_job(held, row, job=job, attempt=last + 1, urgent=urgent, actor=by, reason=reason)
+        held.write()
+    return job

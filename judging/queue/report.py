@@ -1,0 +1,195 @@
+"""report: the holder's result ends the job; its infrastructure failure sends it back (runner-protocol §8)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import F
+
+from judging.durable import one_transaction
+from judging.errors import LeaseMalformed, LeaseStale, Refusal, VerdictMissing, VerdictTooLong
+from judging.hold import Hold, hold_job
+from judging.models import Result
+from judging.queue.attach import attach_held
+from judging.records import canonical
+from judging.rows import JobRow
+from judging.states import Cause, JobState, RecordType
+from judging.text import cut, storable
+from judging.wake import Judged, announce
+from runners.keys import new_id
+from runners.models import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a runner says of a delivery. `extra` and `props` are compact JSON or empty, gated by size already.
+
+    `files` are (role, file id) pairs, attached like any, but none of them can fail the report.
+    """
+
+    infrastructure_failure: bool = False
+    failure_reason: str = ""
+    verdict: str | None = None
+    score: float | None = None
+    max_score: float | None = None
+    runner_version: str = ""
+    extra: str = ""
+    props: str = ""
+    files: tuple[tuple[str, UUID | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What the runner is answered. `result` is None when the job went back to the queue."""
+
+    result: UUID | None
+    state: JobState
+    duplicate: bool
+
+
+def report(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Reported:
+    """Take a report, exactly once a lease token: a repeat answers the stored result again (seed 000).
+
+    `token` is None when what came could not be a token. Raises, in this order: NotFound, LeaseMalformed,
+    (repeat), LeaseStale, LeaseForeign, JobStateWrong, VerdictMissing, VerdictTooLong.
+    """
+    with one_transaction():
+        held = hold_job(job)
+        if token is None:
+            raise LeaseMalformed
+        repeated = _repeat(held.jobs[job], token=token, runner=runner)
+        if repeated is not None:
+            return repeated
+        row = held.gate(job, token=token, runner=runner)
+        if said.infrastructure_failure:
+            answer = _infrastructure_failure(held, row, said)
+        else:
+            answer = _judged(held, row, said)
+        held.write()
+        # Waiters for the submission's verdict look again whatever came of it: a job that went back is news too.
+        announce(Judged(row.submission))
+    return answer
+
+
+def check_lease(job: UUID, *, token: UUID | None, runner: UUID) -> Reported | None:
+    """The part of `report` that comes before its documents are looked at: a repeat's answer, or None.
+
+    Doors that must refuse a document first ask this, so that a stale holder hears of its lease and not of
+    its document. `report` asks again under its own lock. Raises as report does, up to JobStateWrong.
+    """
+    with one_transaction():
+        held = hold_job(job)
+        if token is None:
+            raise LeaseMalformed
+        repeated = _repeat(held.jobs[job], token=token, runner=runner)
+        if repeated is None:
+            held.gate(job, token=token, runner=runner)
+        return repeated
+
+
+def _repeat(row: JobRow, *, token: UUID, runner: UUID) -> Reported | None:
+    """The stored answer when this very lease has reported before, by this very runner."""
+    result = Result.objects.filter(token=token).only("id", "job_id", "runner_id").first()
+    if result is None:
+        return None
+    if result.job_id != row.id or result.runner_id != runner:
+        raise LeaseStale
+    return Reported(result.id, row.state, duplicate=True)
+
+
+def _verdict(said: Report) -> str:
+    verdict = storable(said.verdict or "")
+    if not verdict.strip():
+        raise VerdictMissing
+    if len(verdict) > settings.LIMITS.verdict_length:
+        raise VerdictTooLong
+    return verdict
+
+
+def _judged(held: Hold, row: JobRow, said: Report) -> Reported:
+    verdict = _verdict(said)
+    _attach_all(held, row, said)
+    result = _result(held, row, said, verdict=verdict)
+    after = _finish(held, row, result, judged=True, reason=None)
+    _store(result)
+    Runner.objects.filter(id=row.runner).update(jobs_done=F("jobs_done") + 1)
+    return Reported(result.id, after.state, duplicate=False)
+
+
+def _infrastructure_failure(held: Hold, row: JobRow, said: Report) -> Reported:
+    """Below the cap the job goes back with its reason kept; at the cap it fails with a result without score."""
+    reason = cut(storable(said.failure_reason), settings.LIMITS.reason_bytes) or "no reason given"
+    _attach_all(held, row, said)
+    actor = f"runner:{row.runner}"
+    if row.deliveries < row.cap:
+        cause = Cause.INFRASTRUCTURE
+        held.move(row.id, RecordType.REQUEUED, actor=actor, cause=cause, token=str(row.token), reason=reason)
+        return Reported(None, held.returned(row.id, actor=actor).state, duplicate=False)
+    result = _result(held, row, said, verdict="")
+    after = _finish(held, row, result, judged=False, reason=reason)
+    _store(result)
+    return Reported(result.id, after.state, duplicate=False)
+
+
+def _finish(held: Hold, row: JobRow, result: Result, *, judged: bool, reason: str | None) -> JobRow:
+    """The record that ends the job; it carries the result's digest, so that no result can be altered unseen."""
+    return held.move(
+        row.id,
+        RecordType.REPORTED,
+        actor=f"runner:{row.runner}",
+        token=str(row.token),
+        judged=judged,
+        reason=reason,
+        result=str(result.id),
+        verdict=result.verdict,
+        score=None if result.score is None else repr(result.score),
+        max_score=None if result.max_score is None else repr(result.max_score),
+        documents=documents_digest(result),
+    )
+
+
+def documents_digest(result: Result) -> str:
+    """SHA-256 over what a result holds besides verdict and scores, for the ledger."""
+    document = {
+        "failureReason": result.failure_reason,
+        "runnerVersion": result.runner_version,
+        "extra": result.extra,
+        "props": result.props,
+    }
+    return hashlib.sha256(canonical(document)).hexdigest()
+
+
+def _result(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
+    assert row.token is not None
+    judged = not said.infrastructure_failure
+    return Result(
+        id=new_id(),
+        token=row.token,
+        job_id=row.id,
+        runner_id=row.runner,
+        verdict=verdict,
+        score=said.score if judged else None,
+        max_score=said.max_score if judged else None,
+        infrastructure_failure=said.infrastructure_failure,
+        failure_reason=cut(storable(said.failure_reason), settings.LIMITS.reason_bytes),
+        runner_version=storable(said.runner_version),
+        extra=said.extra,
+        props=said.props,
+        created_at=held.at,
+    )
+
+
+def _store(result: Result) -> None:
+    result.save(force_insert=True)
+
+
+def _attach_all(held: Hold, row: JobRow, said: Report) -> None:
+    """Attach what came with the report; a file that cannot be attached is left out, the result stands."""
+    for name, file in said.files:
+        try:
+            attach_held(held, row, file=file, name=name)
+        except Refusal:
+            continue

@@ -1,0 +1,50 @@
+"""reroute, pause, resume: what an operator says of lanes. Waiting work follows at once (seed 000)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models.functions import Now
+
+from judging.durable import one_transaction
+from judging.errors import NotFound
+from judging.models import Lane
+from judging.text import storable
+from judging.wake import Everyone, announce
+from runners.enrol import clean_tags
+from runners.models import DEFAULT_POOL
+
+
+def reroute(lanes: Iterable[UUID], *, pools: Iterable[str]) -> int:
+    """Give lanes other effective pools, in one UPDATE whatever waits in them; how many lanes.
+
+    An empty list means `default`. Raises TagsCount, TagsLength.
+    """
+    effective = clean_tags(pools, limits=settings.LIMITS) or [DEFAULT_POOL]
+    with one_transaction():
+        changed = Lane.objects.filter(id__in=list(lanes)).update(pools=effective)
+        announce(Everyone())
+    return changed
+
+
+def pause(lane: UUID, *, reason: str) -> None:
+    """Hand out nothing more of a lane until it is resumed; what runners hold goes on. Keeps the first time."""
+    with one_transaction():
+        paused = Lane.objects.filter(id=lane, paused_at=None)
+        if not paused.update(paused_at=Now(), paused_reason=storable(reason)[:500]):
+            _must_exist(lane)
+
+
+def resume(lane: UUID) -> None:
+    """Hand out a lane's work again, in its old order."""
+    with one_transaction():
+        if not Lane.objects.filter(id=lane).update(paused_at=None, paused_reason=""):
+            _must_exist(lane)
+        announce(Everyone())
+
+
+def _must_exist(lane: UUID) -> None:
+    if not Lane.objects.filter(id=lane).exists():
+        raise NotFound

@@ -1,0 +1,173 @@
+"""submit: a participant's work enters the queue, exactly once per idempotency key (queue.md §4)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from judging.durable import one_transaction
+from judging.errors import KeyReused, SubmissionBusy
+from judging.hold import Hold, hold_thread
+from judging.models import Lane, ProblemVersion, Submission, SubmissionFile, Thread, Ticket
+from judging.records import canonical
+from judging.rules import priority_of, superseded_by_new
+from judging.states import OPEN, Priority, RecordType
+from runners.keys import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of a submission: its role, the name its author gave it, and the stored content."""
+
+    name: str
+    file_name: str
+    file: UUID
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewSubmission:
+    """What is to be judged. `thread_key` is the grain's natural key, None for one thread a submission.
+
+    `scope` keeps idempotency keys of different authors apart. `props` is compact JSON or empty.
+    """
+
+    lane: UUID
+    version: UUID
+    files: tuple[SourceFile, ...]
+    organization: UUID | None = None
+    author: UUID | None = None
+    props: str = ""
+    thread_key: str | None = None
+    key: str | None = None
+    scope: str = ""
+    only_if_idle: bool = False
+    urgent: bool = False
+    id: UUID = field(default_factory=new_id)
+
+    def content(self) -> str:
+        """SHA-256 of what is asked: the same key with another content is refused."""
+        document = {
+            "thread": self.thread_key,
+            "lane": str(self.lane),
+            "version": str(self.version),
+            "mode": [self.only_if_idle, self.urgent],
+            "files": [[file.name, file.file_name, file.sha256] for file in self.files],
+            "props": self.props,
+        }
+        return hashlib.sha256(canonical(document)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a submit answers. `existing` says an earlier request under the same key had done it."""
+
+    submission: UUID
+    job: UUID
+    existing: bool = False
+
+
+def submit(new: NewSubmission, *, actor: str) -> Receipt:
+    """Open the first job of a submission.
+
+    Raises KeyReused when the key was used for something else, SubmissionBusy when only an idle thread
+    would do. Both leave nothing behind.
+    """
+    with one_transaction():
+        known = _known(new)
+        if known is not None:
+            return known
+        held = hold_thread(_thread(new))
+        # Looked up again: who waited for the thread's lock may have waited for this very key.
+        known = _known(new)
+        if known is not None:
+            return known
+        return _open(held, new, actor=actor)
+
+
+def known_key(organization: UUID | None, scope: str, key: str) -> bool:
+    """Whether this idempotency key was used: doors then skip gates that have closed since."""
+    return Ticket.objects.filter(organization=organization, scope=scope, key=key).exists()
+
+
+def _known(new: NewSubmission) -> Receipt | None:
+    """The receipt of an earlier request under this key, if any."""
+    if new.key is None:
+        return None
+    ticket = Ticket.objects.filter(organization=new.organization, scope=new.scope, key=new.key).first()
+    if ticket is None:
+        return None
+    if ticket.content != new.content():
+        raise KeyReused
+    return Receipt(ticket.submission_id, ticket.job, existing=True)
+
+
+def _thread(new: NewSubmission) -> UUID:
+    """The thread this work belongs to, made when it is the first of its key."""
+    key = new.thread_key or f"submission:{new.id}"
+    fresh = Thread(organization=new.organization, key=key, lane_id=new.lane)
+    if new.thread_key is not None:
+        Thread.objects.bulk_create([fresh], ignore_conflicts=True)
+        return Thread.objects.values_list("id", flat=True).get(organization=new.organization, key=key)
+    fresh.save(force_insert=True)
+    return fresh.id
+
+
+def _open(held: Hold, new: NewSubmission, *, actor: str) -> Receipt:
+    if new.only_if_idle and any(row.state in OPEN for row in held.jobs.values()):
+        raise SubmissionBusy
+    job = new_id()
+    submission = Submission.objects.create(
+        id=new.id,
+        thread_id=held.thread.id,
+        lane_id=new.lane,
+        version_id=new.version,
+        organization=new.organization,
+        author=new.author,
+        props=new.props,
+        created_at=held.at,
+    )
+    if new.key is not None:
+        Ticket.objects.create(
+            organization=new.organization,
+            scope=new.scope,
+            key=new.key,
+            content=new.content(),
+            submission=submission,
+            job=job,
+            created_at=held.at,
+        )
+    SubmissionFile.objects.bulk_create(
+        SubmissionFile(submission=submission, position=place, name=file.name, file_name=file.file_name, file_id=file.file)
+        for place, file in enumerate(new.files)
+    )
+    open_job(held, submission, job=job, attempt=1, urgent=new.urgent, actor=actor)
+    held.write()
+    return Receipt(submission.id, job)
+
+
+def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urgent: bool, actor: str, reason: str | None = None) -> None:
+    """Open a job on a held thread; waiting jobs it replaces give way to it (seed 000, queue.md §4).
+
+    `reason` is the operator's, None for a first judging.
+    """
+    lane = Lane.objects.only("priority").get(id=submission.lane_id)
+    cap = ProblemVersion.objects.values_list("problem__max_deliveries", flat=True).get(id=submission.version_id)
+    replaced = superseded_by_new(held.jobs.values(), submission=submission.id, urgent=urgent)
+    for row in replaced:
+        held.move(row.id, RecordType.SUPERSEDED, actor=actor, by=str(job))
+    held.move(
+        job,
+        RecordType.SUBMITTED,
+        actor=actor,
+        thread=str(held.thread.id),
+        submission=str(submission.id),
+        lane=str(submission.lane_id),
+        version=str(submission.version_id),
+        attempt=attempt,
+        priority=int(priority_of(urgent=urgent, attempt=attempt, first=Priority(lane.priority))),
+        urgent=urgent,
+        cap=cap,
+        reason=reason,
+    )

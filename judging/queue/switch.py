@@ -1,0 +1,52 @@
+"""switch: maintenance and external judging (runner-protocol §4 and §10). Idempotent: the first time and reason stay."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import connection
+
+from judging.durable import one_transaction
+from judging.models import Installation, Maintenance
+from judging.text import storable
+from judging.wake import Everyone, announce
+
+_CLOSE = """
+UPDATE judging_installation SET level = 'closed'
+WHERE id = 1 AND level = 'draining'
+  AND (since <= judge_now() - %s OR NOT EXISTS (SELECT 1 FROM judging_job WHERE state = 'running'))
+"""
+
+
+def switch_maintenance(level: Maintenance, *, reason: str = "") -> Installation:
+    """Set the maintenance level; how it stands afterwards. Reopening wakes every waiting claim."""
+    with one_transaction():
+        Installation.objects.get_or_create(id=1)
+        row = Installation.objects.select_for_update().get(id=1)
+        if row.level != level:
+            row.since = None if level == Maintenance.OPEN else row.since or _now()
+            row.reason = "" if level == Maintenance.OPEN else row.reason or storable(reason)[:500]
+            row.level = level
+            row.save(update_fields=["level", "since", "reason"])
+        announce(Everyone())
+    return row
+
+
+def switch_external(on: bool) -> None:  # noqa: FBT001 - the switch's own position
+    """Turn the installation's external judging on or off."""
+    with one_transaction():
+        Installation.objects.get_or_create(id=1)
+        Installation.objects.filter(id=1).update(external_judging=on)
+        announce(Everyone())
+
+
+def close_if_drained() -> bool:
+    """Close a draining installation when nothing runs, or when the drain has lasted long enough."""
+    with one_transaction(), connection.cursor() as cursor:
+        cursor.execute(_CLOSE, [settings.LIMITS.drain])
+        return cursor.rowcount > 0
+
+
+def _now() -> object:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT judge_now()")
+        return cursor.fetchone()[0]

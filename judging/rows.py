@@ -1,0 +1,282 @@
+"""PURE: the ledgered row of a job, and `apply`: the only place where one row becomes the next.
+
+The verbs and the replay share it, so the tables can hold nothing the ledger does not explain.
+Authority: seed 000, runner-protocol §5-8, ledger.md §3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from judging.states import MOVES, OPEN, Cause, JobState, RecordType
+
+Scalar = str | int | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """Every ledgered column of one job. Lease columns are set exactly while it runs.
+
+    `fence` counts hand-outs ever; `deliveries` those that count against `cap`. `granted` is whole seconds.
+    """
+
+    id: UUID
+    thread: UUID
+    submission: UUID
+    lane: UUID
+    version: UUID
+    attempt: int
+    priority: int
+    urgent: bool
+    cap: int
+    created_at: datetime
+    state: JobState = JobState.QUEUED
+    fence: int = 0
+    deliveries: int = 0
+    releases: int = 0
+    refunds: int = 0
+    token: UUID | None = None
+    runner: UUID | None = None
+    claimed_at: datetime | None = None
+    lease_until: datetime | None = None
+    granted: int | None = None
+    heard: bool = False
+    admitted: bool = False
+    outside_id: str | None = None
+    finished_at: datetime | None = None
+    reason: str | None = None
+    replaced_by: UUID | None = None
+    voided_at: datetime | None = None
+    marked: bool = False
+    closed_at_seq: int | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether a counted delivery or an outside hand-over exists: such a job goes before its siblings."""
+        return self.deliveries > 0 or self.admitted
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing that happened to one job, as a record says it; `data` holds strings, integers, booleans, None."""
+
+    type: RecordType
+    job: UUID
+    at: datetime
+    data: Mapping[str, Scalar]
+
+
+class Illegal(ValueError):
+    """This move is not allowed from the row it meets; the words say which rule refuses it."""
+
+
+LEASE_GONE: dict[str, None | bool] = {
+    "token": None,
+    "runner": None,
+    "claimed_at": None,
+    "lease_until": None,
+    "granted": None,
+    "heard": False,
+}
+
+
+def _require(condition: bool, words: str) -> None:
+    if not condition:
+        raise Illegal(words)
+
+
+def _running(row: JobRow, move: Move) -> None:
+    """The lease named by the move must be the row's current one; a null token matches nothing (ledger.md §3)."""
+    _require(row.state is JobState.RUNNING and row.token is not None, f"{move.type} of a job nobody holds")
+    _require(move.data.get("token") == str(row.token), f"{move.type} under another lease")
+
+
+def give_up_reason(row: JobRow, *, cause: str) -> str:
+    """The words of a failed job: the cause and the count (runner-protocol §6)."""
+    return f"Given up after {row.deliveries} deliveries: {cause}"
+
+
+def _counted(row: JobRow, *, cause: str, at: datetime, reason: str | None = None) -> JobRow:
+    """Back to the queue with the delivery counted, or failed at the cap."""
+    if row.deliveries < row.cap:
+        return replace(row, state=JobState.QUEUED, reason=reason or cause, **LEASE_GONE)
+    words = give_up_reason(row, cause=f"{cause}: {reason}" if reason else cause)
+    return replace(row, state=JobState.FAILED, finished_at=at, reason=words, **LEASE_GONE)
+
+
+def _free(row: JobRow, *, cause: str, **budget: int) -> JobRow:
+    """Back to the queue with the delivery given back out of one of the two free budgets."""
+    back = row.deliveries - 1
+    return replace(row, state=JobState.QUEUED, deliveries=back, reason=cause, **budget, **LEASE_GONE)
+
+
+def _submitted(row: JobRow | None, move: Move) -> JobRow:
+    _require(row is None, "submitted twice")
+    data = move.data
+    return JobRow(
+        id=move.job,
+        thread=UUID(str(data["thread"])),
+        submission=UUID(str(data["submission"])),
+        lane=UUID(str(data["lane"])),
+        version=UUID(str(data["version"])),
+        attempt=int(data["attempt"] or 0),
+        priority=int(data["priority"] or 0),
+        urgent=bool(data["urgent"]),
+        cap=int(data["cap"] or 0),
+        created_at=move.at,
+    )
+
+
+def _leased(row: JobRow, move: Move) -> JobRow:
+    _require(row.state is JobState.QUEUED, "leased while not queued")
+    _require(row.deliveries < row.cap, "leased past the cap")
+    granted = int(move.data["granted"] or 0)
+    _require(granted > 0, "leased for no time")
+    return replace(
+        row,
+        state=JobState.RUNNING,
+        fence=row.fence + 1,
+        deliveries=row.deliveries + 1,
+        token=UUID(str(move.data["token"])),
+        runner=UUID(str(move.data["runner"])),
+        claimed_at=move.at,
+        lease_until=move.at + timedelta(seconds=granted),
+        granted=granted,
+        heard=False,
+        reason=None,
+    )
+
+
+def _renewed(row: JobRow, move: Move) -> JobRow:
+    """Renewing never shortens: the later of the deadline held and the one asked for (seed 000)."""
+    _running(row, move)
+    asked = move.at + timedelta(seconds=int(move.data["seconds"] or 0))
+    held = row.lease_until or asked
+    return replace(row, lease_until=max(held, asked), heard=True)
+
+
+def _heard(row: JobRow, move: Move) -> JobRow:
+    _running(row, move)
+    return replace(row, heard=True)
+
+
+def _admitted(row: JobRow, move: Move) -> JobRow:
+    _running(row, move)
+    return replace(row, admitted=True, outside_id=str(move.data["outside"]), heard=True)
+
+
+def _released(row: JobRow, move: Move) -> JobRow:
+    """The first releases are free; a later one counts like everything else (seed 000)."""
+    _running(row, move)
+    if row.releases < int(move.data["free"] or 0):
+        return _free(row, cause="released", releases=row.releases + 1)
+    return _counted(replace(row, releases=row.releases + 1), cause="released", at=move.at)
+
+
+def _lost(row: JobRow, move: Move, *, cause: str) -> JobRow:
+    """A hand-out never heard of is given back while refunds last; any other counts (seed 000)."""
+    if not row.heard and row.refunds < int(move.data["free"] or 0):
+        return _free(row, cause=cause, refunds=row.refunds + 1)
+    return _counted(row, cause=cause, at=move.at)
+
+
+def _expired(row: JobRow, move: Move) -> JobRow:
+    """Taken back at or after the deadline, judged by the record's own time (seed 004)."""
+    _running(row, move)
+    _require(row.lease_until is not None and row.lease_until <= move.at, "expired before its deadline")
+    return _lost(row, move, cause="lease expired")
+
+
+def _requeued(row: JobRow, move: Move) -> JobRow:
+    cause = Cause(str(move.data["cause"]))
+    if cause is Cause.EXHAUSTED:
+        _require(row.state is JobState.QUEUED and row.deliveries >= row.cap, "given up with hand-outs left")
+        words = give_up_reason(row, cause=row.reason or cause)
+        return replace(row, state=JobState.FAILED, finished_at=move.at, reason=words)
+    _running(row, move)
+    if cause is Cause.UNDONE:
+        _require(not row.heard, "a hand-out that was heard cannot be undone")
+        return _lost(row, move, cause=cause)
+    if cause is Cause.INFRASTRUCTURE:
+        _require(row.deliveries < row.cap, "requeued at the cap")
+        return _counted(row, cause=cause, at=move.at, reason=str(move.data["reason"]))
+    words = str(move.data.get("reason") or cause)
+    return replace(row, state=JobState.QUEUED, reason=words, **LEASE_GONE)
+
+
+def _reported(row: JobRow, move: Move) -> JobRow:
+    """A judged result completes the job; an infrastructure failure ends it only at the cap."""
+    _running(row, move)
+    ended = replace(row, finished_at=move.at, **LEASE_GONE)
+    seq = move.data.get("seq")
+    ended = replace(ended, closed_at_seq=None if seq is None else int(seq))
+    if move.data["judged"]:
+        return replace(ended, state=JobState.COMPLETED, admitted=True, reason=None)
+    _require(row.deliveries >= row.cap, "failed with hand-outs left")
+    words = give_up_reason(row, cause=f"{Cause.INFRASTRUCTURE}: {move.data['reason']}")
+    return replace(ended, state=JobState.FAILED, reason=words)
+
+
+def _cancelled(row: JobRow, move: Move) -> JobRow:
+    _require(row.state in OPEN, "cancelled after it was finished")
+    words = str(move.data["reason"])
+    return replace(row, state=JobState.CANCELLED, finished_at=move.at, reason=words, **LEASE_GONE)
+
+
+def _delete_marked(row: JobRow, move: Move) -> JobRow:
+    _require(row.state in OPEN, "marked after it was finished")
+    return replace(row, state=JobState.CANCELLED, finished_at=move.at, reason="deleted", marked=True, **LEASE_GONE)
+
+
+def _superseded(row: JobRow, move: Move) -> JobRow:
+    _require(row.state is JobState.QUEUED, "superseded while not queued")
+    _require(not row.admitted, "superseded after it was admitted")
+    by = UUID(str(move.data["by"]))
+    return replace(row, state=JobState.SUPERSEDED, finished_at=move.at, replaced_by=by, reason="replaced by a newer job")
+
+
+def _prioritised(row: JobRow, move: Move) -> JobRow:
+    _require(row.state in OPEN, "prioritised after it was finished")
+    return replace(row, priority=int(move.data["priority"] or 0))
+
+
+def _voided(row: JobRow, move: Move) -> JobRow:
+    _require(row.state is JobState.COMPLETED and row.voided_at is None, "voided without a counting result")
+    return replace(row, voided_at=move.at)
+
+
+def _unchanged(row: JobRow, move: Move) -> JobRow:
+    return row
+
+
+_APPLY: dict[RecordType, Callable[[JobRow, Move], JobRow]] = {
+    RecordType.LEASED: _leased,
+    RecordType.DISPLACED: _superseded,
+    RecordType.RENEWED: _renewed,
+    RecordType.HEARD: _heard,
+    RecordType.ADMITTED: _admitted,
+    RecordType.RELEASED: _released,
+    RecordType.EXPIRED: _expired,
+    RecordType.REQUEUED: _requeued,
+    RecordType.REPORTED: _reported,
+    RecordType.CANCELLED: _cancelled,
+    RecordType.SUPERSEDED: _superseded,
+    RecordType.PRIORITISED: _prioritised,
+    RecordType.VOIDED: _voided,
+    RecordType.DELETE_MARKED: _delete_marked,
+    RecordType.REFUSED: _unchanged,
+}
+
+
+def apply(row: JobRow | None, move: Move) -> JobRow:
+    """The row this move leaves behind. Raises Illegal when the published rules refuse the move."""
+    if move.type is RecordType.SUBMITTED:
+        return _submitted(row, move)
+    _require(row is not None, f"{move.type} of an unknown job")
+    assert row is not None
+    after = _APPLY[move.type](row, move)
+    _require(after.state in MOVES[row.state], f"{row.state} may not become {after.state}")
+    return after

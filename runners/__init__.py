@@ -1,0 +1,1 @@
+"""Who judges: runner keys, their approval, their pools."""

@@ -1,0 +1,108 @@
+"""Runner keys and what proves them: registered keys, nonces, bearer tokens, pools.
+
+Authority: seed 000 and runner-protocol §3. The public key is the identity; keys are never rotated.
+"""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from runners.keys import new_id
+
+DEFAULT_POOL = "default"
+
+
+class RunnerState(models.TextChoices):
+    """What an operator has said of a key. `revoked` is for ever (runner-protocol §3)."""
+
+    PENDING = "pendingApproval", "pending approval"
+    APPROVED = "approved", "approved"
+    REVOKED = "revoked", "revoked"
+
+
+class Pool(models.Model):
+    """A tag shared by work and runners, with what an operator wants to say about it."""
+
+    name = models.CharField(max_length=64, unique=True)
+    description = models.CharField(max_length=200, blank=True, default="")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Runner(models.Model):
+    """A judging machine: one Ed25519 key, what it declares of itself, and what operators decided.
+
+    `tags` belong to the operator after the first registration; an empty list means `default`.
+    `jobs_done` counts judged results (runner-protocol §8).
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    fingerprint = models.CharField(max_length=64, unique=True, editable=False)
+    public_key = models.BinaryField(max_length=32, editable=False)
+    name = models.CharField(max_length=128)
+    product = models.CharField(max_length=128, blank=True, default="")
+    version = models.CharField(max_length=64, blank=True, default="")
+    problem_types = ArrayField(models.TextField(), default=list, blank=True)
+    external = models.BooleanField(default=False)
+    tags = ArrayField(models.CharField(max_length=64), default=list, blank=True)
+    machine = models.TextField(blank=True, default="", help_text="Compact JSON; shown, never read.")
+    state = models.CharField(max_length=16, choices=RunnerState.choices, default=RunnerState.PENDING, editable=False)
+    address = models.GenericIPAddressField(null=True, blank=True, editable=False)
+    registered_at = models.DateTimeField(db_default=Now(), editable=False)
+    approved_at = models.DateTimeField(null=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, editable=False)
+    revoke_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
+    last_seen_at = models.DateTimeField(null=True, editable=False)
+    jobs_done = models.PositiveBigIntegerField(default=0, editable=False)
+
+    class Meta:
+        ordering = ["-registered_at"]
+        constraints = [
+            models.CheckConstraint(name="runner_fingerprint_is_hex", condition=Q(fingerprint__regex=r"^[0-9a-f]{64}$")),
+            models.CheckConstraint(name="runner_state_known", condition=Q(state__in=RunnerState.values)),
+            models.CheckConstraint(
+                name="runner_revoked_has_time",
+                condition=Q(state=RunnerState.REVOKED, revoked_at__isnull=False)
+                | (~Q(state=RunnerState.REVOKED) & Q(revoked_at__isnull=True)),
+            ),
+        ]
+        indexes = [models.Index(name="runner_by_state", fields=["state", "last_seen_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.fingerprint[:8]})"
+
+    @property
+    def pools(self) -> frozenset[str]:
+        """The pools this runner serves: its tags, or `default` when it has none (seed 000)."""
+        return frozenset(self.tags) or frozenset({DEFAULT_POOL})
+
+
+class Nonce(models.Model):
+    """A challenge: stored hashed, bound to a fingerprint, spent by deleting its row."""
+
+    digest = models.BinaryField(primary_key=True, max_length=32)
+    fingerprint = models.CharField(max_length=64)
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"nonce of {self.fingerprint[:8]}"
+
+
+class BearerToken(models.Model):
+    """Proof of a handshake, stored hashed; several of one runner may live at once."""
+
+    digest = models.BinaryField(primary_key=True, max_length=32)
+    runner = models.ForeignKey(Runner, on_delete=models.CASCADE, related_name="bearer_tokens")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"token of {self.runner_id}"
