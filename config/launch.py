@@ -1,0 +1,56 @@
+"""What must be settled before Django reads its settings: the data folder, the demo's mode, the database.
+
+Standard library only, so that `manage.py` and tests can use it early.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from config import embedded
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+# Commands that never open the database; everything else gets it started.
+WITHOUT_DATABASE = {"help", "version", "check", "collectstatic", "findstatic", "spectacular", "diffsettings"}
+HELP = {"--help", "-h", "--version"}
+
+
+def data_folder() -> Path:
+    """Where database, files and the development secret lie: ASSIZE_DATA, else .data in the project."""
+    return Path(os.environ.get("ASSIZE_DATA") or PROJECT / ".data").absolute()
+
+
+def prepare(argv: Sequence[str]) -> None:
+    """Get this process's environment ready for a management command; ends the program when that is impossible."""
+    command = argv[0] if argv else "help"
+    try:
+        if command == "demo":
+            _prepare_demo(argv[1:])
+        if command not in WITHOUT_DATABASE and not HELP & set(argv):
+            start_database()
+    except embedded.Impossible as reason:
+        sys.exit(str(reason))
+
+
+def start_database() -> None:
+    """Without a DATABASE_URL, run the embedded PostgreSQL for as long as this process lives."""
+    if not os.environ.get("DATABASE_URL"):
+        embedded.export(data_folder() / "postgres")
+
+
+def _prepare_demo(arguments: Sequence[str]) -> None:
+    """The demo's own options that come too late for Django: `--data DIR` and `--reset`."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--data")
+    parser.add_argument("--reset", action="store_true")
+    asked, _ = parser.parse_known_args(arguments)
+    os.environ["ASSIZE_DEMO"] = "1"
+    if asked.data:
+        os.environ["ASSIZE_DATA"] = str(Path(asked.data).absolute())
+    if asked.reset:
+        embedded.destroy(data_folder() / "postgres")
+        shutil.rmtree(data_folder() / "files", ignore_errors=True)

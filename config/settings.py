@@ -1,0 +1,287 @@
+"""Django's settings. Every knob is read from the environment here, once, beside its reason.
+
+A *development* machine is one that says so (ASSIZE_DEBUG, ASSIZE_DEMO, a test run) or runs on the embedded database;
+everything else is production, where nothing is guessed and everything is locked.
+"""
+
+import contextlib
+import os
+import secrets
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from psycopg.conninfo import conninfo_to_dict
+
+from config import launch, logging
+from judging.rules import Limits
+
+BASE_DIR = launch.PROJECT
+
+
+def _flag(name: str, *, default: bool = False) -> bool:
+    return os.environ.get(name, "1" if default else "0").lower() in {"1", "true", "yes", "on"}
+
+
+def _number(name: str, default: int) -> int:
+    text = os.environ.get(name, str(default))
+    if not text.isdecimal():
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}.")
+    return int(text)
+
+
+def _words(name: str, default: str = "") -> list[str]:
+    return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+
+
+# ASSIZE_DATA: database, files and the development secret; move it when the project's folder is read-only or on NFS.
+DATA_DIR = launch.data_folder()
+
+# ASSIZE_DEMO: the try-out with its published passwords and a banner on every page. ASSIZE_DEBUG: pages with tracebacks.
+# ASSIZE_TESTING is set by tests/conftest.py alone.
+DEMO = _flag("ASSIZE_DEMO")
+TESTING = _flag("ASSIZE_TESTING")
+DEBUG = (DEMO or _flag("ASSIZE_DEBUG")) and not TESTING
+
+# DATABASE_URL: a real server, as libpq reads it. Without one manage.py runs the embedded server and says so here.
+DATABASE_URL = os.environ.get("DATABASE_URL", "")
+EMBEDDED = not DATABASE_URL or _flag("ASSIZE_EMBEDDED")
+PRODUCTION = not (DEBUG or TESTING or EMBEDDED)
+
+
+def _development_secret() -> str:
+    """The key of this machine, made at its first start: sessions outlive restarts and no key is ever published."""
+    file = DATA_DIR / "secret"
+    try:
+        return file.read_text()
+    except FileNotFoundError:
+        DATA_DIR.mkdir(parents=True, exist_ok=True)
+    draft = DATA_DIR / f"secret-{os.getpid()}"
+    draft.touch(mode=0o600)
+    draft.write_text(secrets.token_urlsafe(50))
+    with contextlib.suppress(FileExistsError):
+        os.link(draft, file)  # unlike a rename it loses to whoever was first, so that all processes agree
+    draft.unlink()
+    return file.read_text()
+
+
+# ASSIZE_SECRET_KEY signs sessions. Every web process needs the same one, so production must be given it.
+SECRET_KEY = os.environ.get("ASSIZE_SECRET_KEY", "")
+if not SECRET_KEY and PRODUCTION:
+    raise ImproperlyConfigured("Set ASSIZE_SECRET_KEY to at least 50 random characters.")
+SECRET_KEY = SECRET_KEY or _development_secret()
+
+# ASSIZE_HOSTS: the names this site is reached by, comma-separated.
+ALLOWED_HOSTS = _words("ASSIZE_HOSTS", "" if PRODUCTION else "*")
+
+# The apps, from the admin's look (which must precede the admin) to ours.
+INSTALLED_APPS = [
+    "unfold",
+    "unfold.contrib.filters",
+    "unfold.contrib.forms",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
+    "axes",
+    "django_structlog",
+    "runners",
+    "judging",
+    "contests",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# A slash more or less must never redirect: the runner protocol forbids redirects.
+APPEND_SLASH = False
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+
+def _pool() -> dict[str, Any] | bool:
+    """ASSIZE_DB_POOL_MIN and ASSIZE_DB_POOL_MAX, connections a process; a MAX of 0 turns the pool off.
+
+    All processes together must stay below the server's max_connections. Tests have none: each of their threads owns
+    its connection, and the test database could not be dropped under a pool.
+    """
+    most = _number("ASSIZE_DB_POOL_MAX", 0 if TESTING else 16)
+    if most == 0:
+        return False
+    least = min(_number("ASSIZE_DB_POOL_MIN", 2), most)
+    # ASSIZE_DB_POOL_WAIT: seconds a request may wait for a connection before it fails.
+    return {"min_size": least, "max_size": most, "timeout": _number("ASSIZE_DB_POOL_WAIT", 10)}
+
+
+def _database(url: str) -> dict[str, Any]:
+    """Django's description of a libpq URL; members Django does not know go to libpq as they are."""
+    given = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": given.pop("dbname", "assize"),
+        "USER": given.pop("user", ""),
+        "PASSWORD": given.pop("password", ""),
+        "HOST": given.pop("host", ""),
+        "PORT": str(given.pop("port", "")),
+        # The pool keeps connections; a second life in Django's threads would hold them back from it.
+        "CONN_MAX_AGE": 0,
+        # Makes the pool test a connection before lending it: PostgreSQL may have restarted.
+        "CONN_HEALTH_CHECKS": True,
+        # ASSIZE_DB_POOLER: a pooler in transaction mode stands between, where a server-side cursor loses its session.
+        "DISABLE_SERVER_SIDE_CURSORS": _flag("ASSIZE_DB_POOLER"),
+        "OPTIONS": {"pool": _pool(), "application_name": "assize", **given},
+        # ASSIZE_TEST_DATABASE is chosen by tests/conftest.py, so that runs side by side do not share one.
+        "TEST": {"NAME": os.environ.get("ASSIZE_TEST_DATABASE")},
+    }
+
+
+# Without an address (a command that needs no database) the name of the missing variable is what an error will show.
+DATABASES = {"default": _database(DATABASE_URL or "host=/DATABASE_URL-is-not-set dbname=assize")}
+
+# DATABASE_LISTEN_URL: the server itself, for LISTEN, when DATABASE_URL leads to a pooler in transaction mode.
+DATABASE_LISTEN_URL = os.environ.get("DATABASE_LISTEN_URL", "")
+
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+# Hashing for real makes every test with a login slow and proves nothing about ours.
+if TESTING:
+    PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# ASSIZE_OPERATOR_2FA: operators must show a second factor. Off where the password is published anyway.
+OPERATOR_2FA = _flag("ASSIZE_OPERATOR_2FA", default=PRODUCTION)
+OTP_TOTP_ISSUER = "Assize"
+
+# ASSIZE_PROXIES: how many reverse proxies stand in front. Their X-Forwarded-* headers are believed; with 0, nobody's.
+PROXIES = _number("ASSIZE_PROXIES", 0)
+if PROXIES:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Login lockout. Tests log in without a request, which axes refuses.
+AXES_ENABLED = not TESTING
+AXES_VERBOSE = False
+# By name and address together: a whole contest sits behind one address, and one rival must not lock out another.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_ON_SUCCESS = True
+# A row a login would be written by every participant at the start of a contest.
+AXES_DISABLE_ACCESS_LOG = True
+AXES_IPWARE_PROXY_COUNT = PROXIES or None
+AXES_IPWARE_META_PRECEDENCE_ORDER = ("HTTP_X_FORWARDED_FOR", "REMOTE_ADDR") if PROXIES else ("REMOTE_ADDR",)
+
+SESSION_COOKIE_SECURE = PRODUCTION
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = PRODUCTION
+CSRF_COOKIE_SAMESITE = "Lax"
+# ASSIZE_ORIGINS: where forms may come from when a proxy hides the real scheme or port, such as https://judge.example.
+CSRF_TRUSTED_ORIGINS = _words("ASSIZE_ORIGINS")
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+# ASSIZE_SSL_REDIRECT: pages go to https; programs are never redirected (runner-protocol §1), a proxy refuses them http.
+SECURE_SSL_REDIRECT = _flag("ASSIZE_SSL_REDIRECT", default=PRODUCTION)
+SECURE_REDIRECT_EXEMPT = [r"^api/", r"^v0/", r"^v2/", r"^metrics$"]
+# ASSIZE_HSTS_SECONDS: how long a browser insists on https. 0 while trying out, since it cannot be taken back.
+SECURE_HSTS_SECONDS = _number("ASSIZE_HSTS_SECONDS", 31_536_000 if PRODUCTION else 0)
+# Whether the domain's other hosts speak https too is their owner's to say, not this site's.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+# Names by content need a collectstatic, which only an installation does.
+_static = "whitenoise.storage.CompressedManifestStaticFilesStorage" if PRODUCTION else ""
+STORAGES: dict[str, Any] = {
+    "default": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": DATA_DIR / "files"},
+    },
+    "staticfiles": {"BACKEND": _static or "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = not PRODUCTION
+
+# Closed unless a view opens itself; the runner surface and the human one each name their own authentication.
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    # Throttles count by the client's address: as many hops back as there are proxies, else the connection's own.
+    "NUM_PROXIES": PROXIES,
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Assize",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    # From the sidecar, not from a CDN: contest halls have no internet.
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+UNFOLD: dict[str, Any] = {"SITE_TITLE": "Assize", "SITE_HEADER": "Assize"}
+
+# ASSIZE_LOG_LEVEL: a level's name.
+LOGGING_CONFIG = "logging.config.dictConfig"
+LOGGING = logging.configure(
+    level=os.environ.get("ASSIZE_LOG_LEVEL", "INFO" if PRODUCTION or DEMO else "WARNING"),
+    machine_readable=PRODUCTION,
+)
+# A request that went well is no news: runners ask thousands of times a minute.
+DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = 10
+DJANGO_STRUCTLOG_STATUS_2XX_LOG_LEVEL = 10
+DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = 20
+# Reading the user for a log line would cost the session's query.
+DJANGO_STRUCTLOG_USER_ID_FIELD = None
+
+# The judging core's numbers (runner-protocol §11).
+LIMITS = Limits()

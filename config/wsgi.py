@@ -1,0 +1,8 @@
+"""The site as a WSGI application: for the admin alone, or behind the front of config/asgi.py."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+application = get_wsgi_application()

@@ -1,0 +1,82 @@
+"""What every test run needs: a PostgreSQL, Django set up on it, and the sentences of tests that cannot run here."""
+
+import fcntl
+import functools
+import importlib.util
+import os
+import subprocess
+from pathlib import Path
+
+import django
+import django.conf
+import pytest
+
+from config import embedded, launch
+
+DATABASE_SLOTS = 32
+
+
+def _take_database_slot() -> int:
+    """The lowest number no other run on this machine's data folder has; its lock ends with this process.
+
+    Runs side by side get databases of their own, and one that was killed leaves no name behind that is never used again.
+    """
+    folder = launch.data_folder() / "test-slots"
+    folder.mkdir(parents=True, exist_ok=True)
+    for slot in range(1, DATABASE_SLOTS + 1):
+        lock = os.open(folder / str(slot), os.O_CREAT | os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            continue
+        return slot
+    raise pytest.UsageError(f"{DATABASE_SLOTS} test runs are under way in {folder}.")
+
+
+def _set_up() -> None:
+    """Settle the environment, then load the settings: nothing may have read them before."""
+    if django.conf.settings.configured:
+        raise pytest.UsageError("Django's settings were loaded too early. Unset DJANGO_SETTINGS_MODULE and leave out --ds.")
+    os.environ |= {
+        "ASSIZE_TESTING": "1",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "ASSIZE_TEST_DATABASE": f"test_assize_{_take_database_slot()}",
+    }
+    if not os.environ.get("DATABASE_URL"):
+        try:
+            # Apart from the demo's: this one may lose what it has.
+            embedded.export(launch.data_folder() / "postgres-test", durable=False)
+        except embedded.Impossible as reason:
+            raise pytest.UsageError(str(reason)) from reason
+    django.setup()
+
+
+_set_up()
+
+
+@functools.cache
+def _no_browser() -> str | None:
+    if importlib.util.find_spec("playwright") is None:
+        return "needs Playwright: pip install -r requirements.txt"
+    if not Path(os.environ.get("ASSIZE_CHROMIUM", "/usr/bin/chromium")).exists():
+        return "needs Chromium: apt-get install chromium, or set ASSIZE_CHROMIUM to its path"
+    return None
+
+
+@functools.cache
+def _no_box() -> str | None:
+    try:
+        tried = subprocess.run(["bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "needs bubblewrap: apt-get install bubblewrap"
+    if tried.returncode != 0:
+        return f"bubblewrap cannot make namespaces here: {tried.stderr.strip()}"
+    return None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what this machine lacks the programs for, saying what to install."""
+    for marker, lack in (("browser", _no_browser), ("box", _no_box)):
+        if item.get_closest_marker(marker) and (reason := lack()):
+            pytest.skip(reason)
