@@ -60,6 +60,7 @@ class Activity(models.Model):
     class Meta:
         ordering = ["-created_at"]
         verbose_name_plural = "activities"
+        permissions = [("retag_activity", "Can change the pools that judge an activity")]
         constraints = [
             models.CheckConstraint(
                 name="activity_opens_before_it_closes",
@@ -84,6 +85,7 @@ class Round(models.Model):
 
     class Meta:
         ordering = ["activity", "position"]
+        permissions = [("retag_round", "Can change the pools that judge a round")]
         constraints = [
             models.UniqueConstraint(name="round_position_once", fields=["activity", "position"]),
             models.CheckConstraint(

@@ -65,6 +65,11 @@ class Runner(models.Model):
 
     class Meta:
         ordering = ["-registered_at"]
+        permissions = [
+            ("approve_runner", "Can approve a runner's key"),
+            ("revoke_runner", "Can revoke a runner's key"),
+            ("retag_runner", "Can change a runner's tags"),
+        ]
         constraints = [
             models.CheckConstraint(name="runner_fingerprint_is_hex", condition=Q(fingerprint__regex=r"^[0-9a-f]{64}$")),
             models.CheckConstraint(name="runner_state_known", condition=Q(state__in=RunnerState.values)),

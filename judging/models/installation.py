@@ -26,6 +26,7 @@ class Installation(models.Model):
     last_sweep = models.CharField(max_length=200, blank=True, default="", editable=False)
 
     class Meta:
+        permissions = [("maintain_installation", "Can switch maintenance and external judging")]
         constraints = [models.CheckConstraint(name="installation_is_one_row", condition=Q(id=1))]
 
     def __str__(self) -> str:

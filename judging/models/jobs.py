@@ -57,6 +57,11 @@ class Job(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-id"]
+        permissions = [
+            ("cancel_job", "Can cancel a job"),
+            ("give_back_job", "Can return a held job to the queue"),
+            ("void_job", "Can void a job's result"),
+        ]
         constraints = [
             models.UniqueConstraint(name="job_one_running_per_thread", fields=["thread"], condition=Q(state=JobState.RUNNING)),
             models.UniqueConstraint(

@@ -112,6 +112,7 @@ class Submission(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+        permissions = [("rejudge_submission", "Can rejudge a submission")]
         indexes = [
             models.Index(name="submission_of_author", fields=["author", "-created_at"]),
             models.Index(name="submission_in_lane", fields=["lane", "-created_at"]),
