@@ -7,8 +7,9 @@ everything else is production, where nothing is guessed and everything is locked
 import contextlib
 import os
 import secrets
+from dataclasses import fields
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
@@ -154,6 +155,23 @@ def _pool() -> dict[str, Any] | bool:
     return {"min_size": least, "max_size": most, "timeout": _number("ASSIZE_DB_POOL_WAIT", 10)}
 
 
+def _bounds() -> str:
+    """How long a call may wait before it answers 503 rather than hang (queue.md §3), in milliseconds.
+
+    ASSIZE_DB_LOCK_MS for a row's lock, ASSIZE_DB_STATEMENT_MS for a statement (0: no bound, as a long migration may
+    need), ASSIZE_DB_IDLE_MS for a transaction that a stalled process left open. A pooler in transaction mode takes no
+    session options: there they belong on the role (ALTER ROLE … SET).
+    """
+    if _flag("ASSIZE_DB_POOLER"):
+        return ""
+    bounds = {
+        "lock_timeout": _number("ASSIZE_DB_LOCK_MS", 5_000),
+        "statement_timeout": _number("ASSIZE_DB_STATEMENT_MS", 30_000),
+        "idle_in_transaction_session_timeout": _number("ASSIZE_DB_IDLE_MS", 30_000),
+    }
+    return " ".join(f"-c {name}={value}" for name, value in bounds.items())
+
+
 def _database(url: str) -> dict[str, Any]:
     """Django's description of a libpq URL; members Django does not know go to libpq as they are."""
     given = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
@@ -170,7 +188,12 @@ def _database(url: str) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         # ASSIZE_DB_POOLER: a pooler in transaction mode stands between, where a server-side cursor loses its session.
         "DISABLE_SERVER_SIDE_CURSORS": _flag("ASSIZE_DB_POOLER"),
-        "OPTIONS": {"pool": _pool(), "application_name": "assize", **given},
+        "OPTIONS": {
+            "pool": _pool(),
+            "application_name": "assize",
+            "options": " ".join([_bounds(), str(given.pop("options", ""))]).strip(),
+            **given,
+        },
         # ASSIZE_TEST_DATABASE is chosen by tests/conftest.py, so that runs side by side do not share one.
         "TEST": {"NAME": os.environ.get("ASSIZE_TEST_DATABASE")},
     }
@@ -235,8 +258,8 @@ SECURE_HSTS_SECONDS = _number("ASSIZE_HSTS_SECONDS", 31_536_000 if PRODUCTION el
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
-# Names by content need a collectstatic, which only an installation does.
+# Names by content need a collectstatic, which only an installation does; elsewhere files are served from where they lie.
+STATIC_ROOT = BASE_DIR / "staticfiles" if PRODUCTION else None
 _static = "whitenoise.storage.CompressedManifestStaticFilesStorage" if PRODUCTION else ""
 STORAGES: dict[str, Any] = {
     "default": {
@@ -246,6 +269,7 @@ STORAGES: dict[str, Any] = {
     "staticfiles": {"BACKEND": _static or "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = not PRODUCTION
+WHITENOISE_AUTOREFRESH = not PRODUCTION
 
 # Closed unless a view opens itself; the runner surface and the human one each name their own authentication.
 REST_FRAMEWORK: dict[str, Any] = {
@@ -283,5 +307,19 @@ DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = 20
 # Reading the user for a log line would cost the session's query.
 DJANGO_STRUCTLOG_USER_ID_FIELD = None
 
-# The judging core's numbers (runner-protocol §11).
-LIMITS = Limits()
+
+
+def _limits() -> Limits:
+    """The judging core's numbers (runner-protocol §11), each from ASSIZE_<NAME>, or ASSIZE_<NAME>_SECONDS for a length
+    of time: ASSIZE_LEASE_MIN_SECONDS, ASSIZE_UPLOAD_BYTES. The defaults are the published ones; a contest needs none."""
+    given: dict[str, Any] = {}
+    for field in fields(Limits):
+        if isinstance(field.default, timedelta):
+            seconds = _number(f"ASSIZE_{field.name.upper()}_SECONDS", int(field.default.total_seconds()))
+            given[field.name] = timedelta(seconds=seconds)
+        else:
+            given[field.name] = _number(f"ASSIZE_{field.name.upper()}", cast("int", field.default))
+    return Limits(**given)
+
+
+LIMITS = _limits()

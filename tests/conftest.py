@@ -5,11 +5,14 @@ import functools
 import importlib.util
 import os
 import subprocess
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import django
 import django.conf
 import pytest
+from django.db import connection, transaction
+from django.test import TransactionTestCase
 
 from config import embedded, launch
 
@@ -80,3 +83,60 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker, lack in (("browser", _no_browser), ("box", _no_box)):
         if item.get_closest_marker(marker) and (reason := lack()):
             pytest.skip(reason)
+
+
+KEPT = {"django_migrations", "django_content_type", "auth_permission", "auth_group", "auth_group_permissions", "test_clock"}
+
+
+def _empty_tables(self):
+    """Empty the tables between tests, past the triggers that forbid it, as a superuser restoring would.
+
+    Deleting from small tables is many times faster than truncating them, and what migrations filled is kept.
+    """
+    tables = [name for name in connection.introspection.table_names() if name not in KEPT]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(";".join(f'DELETE FROM "{name}"' for name in tables))
+
+
+TransactionTestCase._fixture_teardown = _empty_tables  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="session")
+def movable_clock(django_db_setup, django_db_blocker):
+    """Put a clock that tests can move in the place of `judge_now()`, for the whole run (queue.md §3)."""
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE IF NOT EXISTS test_clock (ahead interval NOT NULL)")
+        cursor.execute("INSERT INTO test_clock SELECT '0' WHERE NOT EXISTS (SELECT FROM test_clock)")
+        cursor.execute(
+            "CREATE OR REPLACE FUNCTION judge_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS"
+            " 'SELECT clock_timestamp() + (SELECT ahead FROM test_clock)'"
+        )
+
+
+@pytest.fixture
+def clock(movable_clock, transactional_db):
+    """The store's clock: `clock.forward(seconds=61)`. Back to the true time when the test ends."""
+    moved = Clock()
+    yield moved
+    moved.reset()
+
+
+class Clock:
+    """Moves the database's clock for every connection; never sleeps, never rewrites a stored deadline."""
+
+    def forward(self, **span: float) -> None:
+        """Move the clock on by a timedelta's arguments."""
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE test_clock SET ahead = ahead + %s", [timedelta(**span)])
+
+    def reset(self) -> None:
+        """The true time again."""
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE test_clock SET ahead = '0'")
+
+    def now(self) -> datetime:
+        """What the database's clock says."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT judge_now()")
+            return cursor.fetchone()[0]

@@ -6,6 +6,8 @@ import hashlib
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from django.db import IntegrityError
+
 from judging.durable import one_transaction
 from judging.errors import KeyReused, SubmissionBusy
 from judging.hold import Hold, hold_thread
@@ -74,6 +76,17 @@ def submit(new: NewSubmission, *, actor: str) -> Receipt:
     Raises KeyReused when the key was used for something else, SubmissionBusy when only an idle thread
     would do. Both leave nothing behind.
     """
+    try:
+        return _submit(new, actor=actor)
+    except IntegrityError as error:
+        # Another call under the same key committed first, while this one waited for the key's place in the
+        # index: nothing of this one is left, and now its ticket is there to be read.
+        if "ticket_key_once" not in str(error):
+            raise
+    return _submit(new, actor=actor)
+
+
+def _submit(new: NewSubmission, *, actor: str) -> Receipt:
     with one_transaction():
         known = _known(new)
         if known is not None:

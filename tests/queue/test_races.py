@@ -1,0 +1,273 @@
+"""Races with one right outcome (queue.md §5), forced by a lock that the test holds, not by luck."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection, connections, transaction
+
+from judging import queue
+from judging.errors import KeyReused, LeaseStale, Refusal
+from judging.models import Job, LedgerRecord, Result, Submission, Thread
+from judging.queue import ClaimedJob, Nothing
+from tests.queue.conftest import ACCEPTED, OPERATOR, WRONG, claimed, release, renew, report, stored
+
+
+def in_threads(*acts: Callable[[], Any]) -> list[Any]:
+    """Run these at once, each on its own connection; what each returned, or the refusal it met."""
+    barrier = threading.Barrier(len(acts))
+
+    def run(act: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait(10)
+            return act()
+        except Refusal as refusal:
+            return refusal
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return [future.result(60) for future in [pool.submit(run, act) for act in acts]]
+
+
+@contextmanager
+def thread_locked(job) -> Iterator[None]:
+    """Hold the lock of a job's thread, so that whoever comes queues up in the order of coming."""
+    with transaction.atomic():
+        list(Thread.objects.select_for_update(no_key=True).filter(jobs=job))
+        yield
+
+
+def waiting() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted")
+        return cursor.fetchone()[0]
+
+
+def one_after_the_other(job, *acts: Callable[[], Any]) -> list[Any]:
+    """Let these verbs meet at the thread's lock and pass it in this order; what each returned or raised."""
+
+    def run(act: Callable[[], Any]) -> Any:
+        try:
+            return act()
+        except Refusal as refusal:
+            return refusal
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        futures: list[Future[Any]] = []
+        with thread_locked(job):
+            for n, act in enumerate(acts, start=1):
+                futures.append(pool.submit(run, act))
+                deadline = time.monotonic() + 10
+                while waiting() < n:
+                    assert time.monotonic() < deadline, "the verb did not wait for the thread's lock"
+                    time.sleep(0.005)
+        return [future.result(60) for future in futures]
+
+
+def test_two_claims_at_one_thread_give_it_to_one(hall):
+    receipt = hall.submit()
+    runners = [hall.runner(f"box {n}") for n in range(8)]
+    answers = in_threads(*(lambda box=box: queue.claim(box) for box in runners))
+
+    winners = [answer for answer in answers if isinstance(answer, ClaimedJob)]
+    assert [winner.row.id for winner in winners] == [receipt.job]
+    assert all(answer is Nothing.WANT_OF_WORK for answer in answers if answer not in winners)
+
+
+def test_claims_at_once_take_different_jobs_and_none_is_left(hall):
+    receipts = {hall.submit().job for _ in range(8)}
+    runners = [hall.runner(f"box {n}") for n in range(8)]
+    answers = in_threads(*(lambda box=box: queue.claim(box) for box in runners))
+
+    assert {answer.row.id for answer in answers} == receipts
+
+
+def test_a_claim_never_waits_for_a_thread_that_somebody_works_on(hall, box_1):
+    locked, free = hall.submit(), hall.submit()
+    with thread_locked(locked.job):
+        answers = in_threads(lambda: queue.claim(box_1), lambda: queue.claim(box_1))
+
+    assert [answer.row.id for answer in answers if isinstance(answer, ClaimedJob)] == [free.job]
+
+
+@pytest.mark.parametrize("first", ["report", "cancel"])
+def test_report_and_cancel_the_first_commit_decides(hall, box_1, first):
+    hall.submit()
+    job = claimed(box_1)
+    acts = {"report": lambda: report(job), "cancel": lambda: queue.cancel(job.row.id, by=OPERATOR, reason="no")}
+    order = [first, *(name for name in acts if name != first)]
+    answers = one_after_the_other(job.row.id, *(acts[name] for name in order))
+
+    if first == "report":
+        assert answers[1].code == "job.state"
+        assert stored(job.row.id).state == "completed"
+    else:
+        assert answers[1].code == "runner.lease.stale"
+        assert not Result.objects.exists()
+
+
+def test_a_renewal_that_is_first_at_the_lock_saves_its_lease(hall, box_1, box_2, clock):
+    hall.submit()
+    job = claimed(box_1)
+    clock.forward(seconds=5000)
+    one_after_the_other(job.row.id, lambda: renew(job))
+
+    assert queue.sweep().lapsed == 0
+    assert queue.claim(box_2) is Nothing.WANT_OF_WORK
+    assert report(job).state == "completed"
+
+
+def test_a_renewal_that_comes_after_the_take_over_is_stale(hall, box_1, box_2, clock):
+    hall.submit()
+    job = claimed(box_1)
+    clock.forward(seconds=5000)
+    fresh = claimed(box_2)
+
+    assert isinstance(in_threads(lambda: renew(job))[0], LeaseStale)
+    assert stored(job.row.id).token == fresh.row.token
+
+
+def test_a_sweep_passes_by_a_thread_that_somebody_works_on(hall, box_1, clock):
+    hall.submit()
+    job = claimed(box_1)
+    clock.forward(seconds=5000)
+    with thread_locked(job.row.id):
+        (swept,) = in_threads(queue.sweep)
+
+    assert (swept.lapsed, swept.bad) == (0, 0)
+
+
+def test_a_report_that_commits_between_a_sweeps_look_and_its_lock_stands(hall, box_1, clock, monkeypatch):
+    receipt = hall.submit()
+    job = claimed(box_1)
+    clock.forward(seconds=601)
+    from judging.queue import reap
+
+    looked = reap._lapsed
+
+    def look_then_be_overtaken():
+        found = looked()
+        in_threads(lambda: report(job))
+        return found
+
+    monkeypatch.setattr(reap, "_lapsed", look_then_be_overtaken)
+    assert queue.sweep().lapsed == 0
+    assert stored(receipt.job).state == "completed"
+
+
+@pytest.mark.parametrize("first", ["report", "revoke"])
+def test_report_and_revocation_the_first_commit_decides(hall, box_1, first):
+    hall.submit()
+    job = claimed(box_1)
+    acts = {"report": lambda: report(job), "revoke": lambda: queue.revoke(box_1, by=OPERATOR, reason="lost")}
+    order = [first, *(name for name in acts if name != first)]
+    answers = one_after_the_other(job.row.id, *(acts[name] for name in order))
+
+    if first == "report":
+        assert (answers[1], stored(job.row.id).state) == ([], "completed")
+    else:
+        assert answers[1].code == "runner.lease.stale"
+        assert stored(job.row.id).state == "queued"
+
+
+@pytest.mark.parametrize("first", ["report", "rejudge"])
+def test_report_and_rejudge_both_succeed_in_either_order(hall, box_1, first):
+    receipt = hall.submit()
+    job = claimed(box_1)
+    acts = {"report": lambda: report(job), "rejudge": lambda: hall.rejudge(receipt.submission)}
+    order = [first, *(name for name in acts if name != first)]
+    one_after_the_other(job.row.id, *(acts[name] for name in order))
+
+    assert stored(job.row.id).state == "completed"
+    assert claimed(box_1).row.attempt == 2
+
+
+def test_no_hand_out_is_committed_after_a_revocation(hall, box_1):
+    for _ in range(20):
+        hall.submit()
+    answers = in_threads(
+        *(lambda: [queue.claim(box_1) for _ in range(5)] for _ in range(3)),
+        lambda: queue.revoke(box_1, by=OPERATOR, reason="lost"),
+    )
+
+    assert not Job.objects.filter(runner=box_1, state="running").exists()
+    assert isinstance(answers[3], list)
+
+
+def test_a_submit_retried_fifty_times_at_once_is_one_submission(hall):
+    receipts = in_threads(*[lambda: hall.submit(key="k")] * 50)
+
+    assert len({receipt.submission for receipt in receipts}) == 1
+    assert sum(not receipt.existing for receipt in receipts) == 1
+    assert (Submission.objects.count(), Thread.objects.count()) == (1, 1)
+
+
+def test_one_key_for_fifty_threads_at_once_is_one_submission_and_refusals(hall):
+    acts = [lambda n=n: hall.submit(key="k", thread_key=f"contestant:{n}") for n in range(50)]
+    answers = in_threads(*acts)
+
+    assert sum(isinstance(answer, KeyReused) for answer in answers) == 49
+    assert Submission.objects.count() == 1
+
+
+def test_two_rejudges_at_once_leave_one_waiting(hall):
+    receipt = hall.submit()
+    in_threads(*[lambda: hall.rejudge(receipt.submission)] * 8)
+
+    assert Job.objects.filter(state="queued").count() == 1
+    assert sorted(Job.objects.values_list("attempt", flat=True)) == list(range(1, 10))
+
+
+def test_urgent_rejudges_at_once_leave_the_latest(hall):
+    receipt = hall.submit()
+    in_threads(*[lambda: hall.rejudge(receipt.submission, urgent=True)] * 8)
+
+    assert Job.objects.get(state="queued").attempt == 9
+
+
+def test_two_sweeps_and_a_claim_at_once_take_each_lapsed_job_back_once(hall, box_1, box_2, clock):
+    for _ in range(10):
+        hall.submit()
+        claimed(box_1)
+    clock.forward(seconds=601)
+    answers = in_threads(queue.sweep, queue.sweep, lambda: queue.claim(box_2))
+
+    assert LedgerRecord.objects.filter(type="expired").count() == 10
+    assert sum(swept.lapsed for swept in answers[:2]) >= 9
+
+
+def test_two_queued_siblings_never_both_run(hall):
+    """Eight runners, rejudging all along, 200 rounds: at no moment two jobs of one submission run."""
+    receipt = hall.submit()
+    runners = [hall.runner(f"box {n}") for n in range(8)]
+    seen: list[int] = []
+
+    def judge(box):
+        for n in range(25):
+            job = queue.claim(box)
+            running = Job.objects.filter(submission=receipt.submission, state="running").count()
+            seen.append(running)
+            if n % 3 == 0:
+                hall.rejudge(receipt.submission)
+            if isinstance(job, ClaimedJob):
+                (release if n % 2 else report)(job)
+
+    in_threads(*(lambda box=box: judge(box) for box in runners))
+    assert set(seen) <= {0, 1}
+    assert 1 in seen
+
+
+def test_the_same_report_from_two_connections_at_once_is_one_result(hall, box_1):
+    hall.submit()
+    job = claimed(box_1)
+    answers = in_threads(*[lambda: report(job, ACCEPTED)] * 6, *[lambda: report(job, WRONG)] * 2)
+
+    assert len({answer.result for answer in answers}) == 1
+    assert sum(not answer.duplicate for answer in answers) == 1
