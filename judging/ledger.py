@@ -7,9 +7,10 @@ trigger on the job table finds each row's record. The function `judge_write` is 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -18,6 +19,8 @@ from judging.records import VERSION, Record, instant, row_digest, row_document
 from judging.rows import JobRow, Move
 from judging.rules import Head
 from judging.states import RecordType
+
+Documents = Sequence[object]
 
 _FOREIGN = {"thread", "submission", "lane", "version", "runner"}
 WRITE = "SELECT * FROM judge_write(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
@@ -65,7 +68,7 @@ def append(thread: ThreadRow, changes: Sequence[Change], *, head: Head, at: date
     records = _chain(thread, changes)
     last = records[-1]
     opened, moved, handed, ended = _rows(records, changes)
-    arguments = [thread.id, thread.n, last.n, last.hash, at]
+    arguments: list[Any] = [thread.id, thread.n, last.n, last.hash, at]
     arguments += [head.job, head.priority, head.created_at, head.running]
     documents = ([_stored(record) for record in records], opened, moved, handed, ended)
     with connection.cursor() as cursor:
@@ -92,13 +95,13 @@ def _stored(record: Record) -> dict[str, object]:
     return record.document() | {"hash": record.hash.hex()}
 
 
-def _columns(row: JobRow, n: int) -> dict[str, object]:
+def _columns(row: JobRow, n: int) -> Mapping[str, object]:
     """A row under its columns' names, with the number of the record that left it."""
     document = row_document(row)
     return {f"{name}_id" if name in _FOREIGN else name: document[name] for name in document} | {"n": n}
 
 
-def _rows(records: Sequence[Record], changes: Sequence[Change]) -> tuple[list[object], list[object], list[object], list[object]]:
+def _rows(records: Sequence[Record], changes: Sequence[Change]) -> tuple[Documents, Documents, Documents, Documents]:
     """What the changes leave: jobs opened, jobs moved (with what they were), deliveries begun and ended.
 
     A job that moved twice is written once, from what it was first to what it is last.

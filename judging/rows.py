@@ -73,17 +73,12 @@ class Illegal(ValueError):
     """This move is not allowed from the row it meets; the words say which rule refuses it."""
 
 
-LEASE_GONE: dict[str, None | bool] = {
-    "token": None,
-    "runner": None,
-    "claimed_at": None,
-    "lease_until": None,
-    "granted": None,
-    "heard": False,
-}
+def _let_go(row: JobRow) -> JobRow:
+    """The row without its lease: nobody holds it any more."""
+    return replace(row, token=None, runner=None, claimed_at=None, lease_until=None, granted=None, heard=False)
 
 
-def _require(condition: bool, words: str) -> None:
+def _require(condition: object, words: str) -> None:
     if not condition:
         raise Illegal(words)
 
@@ -102,15 +97,14 @@ def give_up_reason(row: JobRow, *, cause: str) -> str:
 def _counted(row: JobRow, *, cause: str, at: datetime, reason: str | None = None) -> JobRow:
     """Back to the queue with the delivery counted, or failed at the cap."""
     if row.deliveries < row.cap:
-        return replace(row, state=JobState.QUEUED, reason=reason or cause, **LEASE_GONE)
+        return replace(_let_go(row), state=JobState.QUEUED, reason=reason or cause)
     words = give_up_reason(row, cause=f"{cause}: {reason}" if reason else cause)
-    return replace(row, state=JobState.FAILED, finished_at=at, reason=words, **LEASE_GONE)
+    return replace(_let_go(row), state=JobState.FAILED, finished_at=at, reason=words)
 
 
-def _free(row: JobRow, *, cause: str, **budget: int) -> JobRow:
+def _free(row: JobRow, *, cause: str) -> JobRow:
     """Back to the queue with the delivery given back out of one of the two free budgets."""
-    back = row.deliveries - 1
-    return replace(row, state=JobState.QUEUED, deliveries=back, reason=cause, **budget, **LEASE_GONE)
+    return replace(_let_go(row), state=JobState.QUEUED, deliveries=row.deliveries - 1, reason=cause)
 
 
 def _submitted(row: JobRow | None, move: Move) -> JobRow:
@@ -172,14 +166,14 @@ def _released(row: JobRow, move: Move) -> JobRow:
     """The first releases are free; a later one counts like everything else (seed 000)."""
     _running(row, move)
     if row.releases < int(move.data["free"] or 0):
-        return _free(row, cause="released", releases=row.releases + 1)
+        return _free(replace(row, releases=row.releases + 1), cause="released")
     return _counted(replace(row, releases=row.releases + 1), cause="released", at=move.at)
 
 
 def _lost(row: JobRow, move: Move, *, cause: str) -> JobRow:
     """A hand-out never heard of is given back while refunds last; any other counts (seed 000)."""
     if not row.heard and row.refunds < int(move.data["free"] or 0):
-        return _free(row, cause=cause, refunds=row.refunds + 1)
+        return _free(replace(row, refunds=row.refunds + 1), cause=cause)
     return _counted(row, cause=cause, at=move.at)
 
 
@@ -204,13 +198,13 @@ def _requeued(row: JobRow, move: Move) -> JobRow:
         _require(row.deliveries < row.cap, "requeued at the cap")
         return _counted(row, cause=cause, at=move.at, reason=str(move.data["reason"]))
     words = str(move.data.get("reason") or cause)
-    return replace(row, state=JobState.QUEUED, reason=words, **LEASE_GONE)
+    return replace(_let_go(row), state=JobState.QUEUED, reason=words)
 
 
 def _reported(row: JobRow, move: Move) -> JobRow:
     """A judged result completes the job; an infrastructure failure ends it only at the cap."""
     _running(row, move)
-    ended = replace(row, finished_at=move.at, **LEASE_GONE)
+    ended = replace(_let_go(row), finished_at=move.at)
     seq = move.data.get("seq")
     ended = replace(ended, closed_at_seq=None if seq is None else int(seq))
     if move.data["judged"]:
@@ -223,12 +217,12 @@ def _reported(row: JobRow, move: Move) -> JobRow:
 def _cancelled(row: JobRow, move: Move) -> JobRow:
     _require(row.state in OPEN, "cancelled after it was finished")
     words = str(move.data["reason"])
-    return replace(row, state=JobState.CANCELLED, finished_at=move.at, reason=words, **LEASE_GONE)
+    return replace(_let_go(row), state=JobState.CANCELLED, finished_at=move.at, reason=words)
 
 
 def _delete_marked(row: JobRow, move: Move) -> JobRow:
     _require(row.state in OPEN, "marked after it was finished")
-    return replace(row, state=JobState.CANCELLED, finished_at=move.at, reason="deleted", marked=True, **LEASE_GONE)
+    return replace(_let_go(row), state=JobState.CANCELLED, finished_at=move.at, reason="deleted", marked=True)
 
 
 def _superseded(row: JobRow, move: Move) -> JobRow:

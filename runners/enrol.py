@@ -27,15 +27,15 @@ from runners.errors import (
     TagsLength,
     Unauthenticated,
 )
-from runners.models import BearerToken, Nonce, Pool, Runner, RunnerState
+from runners.models import BearerToken, Pool, Runner, RunnerState
 
 # The database's clock decides what has expired; a spent nonce is a deleted row, so two calls cannot both spend it.
 _SPEND = "DELETE FROM runners_nonce WHERE digest = %s RETURNING fingerprint, expires_at <= judge_now()"
 _CHALLENGE = """
-INSERT INTO runners_nonce (digest, fingerprint, expires_at) VALUES (%s, %s, judge_now() + %s) RETURNING expires_at
+INSERT INTO runners_nonce (digest, fingerprint, expires_at) VALUES (%s, %s, judge_now() + %s::interval) RETURNING expires_at
 """
 _TOKEN = """
-INSERT INTO runners_bearertoken (digest, runner_id, expires_at) VALUES (%s, %s, judge_now() + %s) RETURNING expires_at
+INSERT INTO runners_bearertoken (digest, runner_id, expires_at) VALUES (%s, %s, judge_now() + %s::interval) RETURNING expires_at
 """
 
 
@@ -234,6 +234,6 @@ def note_pools(tags: Iterable[str]) -> None:
 
 def _insert(statement: str, digest: bytes, owner: str | UUID, life: timedelta) -> datetime:
     with connection.cursor() as cursor:
-        cursor.execute(statement, [digest, owner, life])
+        cursor.execute(statement, [digest, owner, str(life)])
         expires_at: datetime = cursor.fetchone()[0]
     return expires_at

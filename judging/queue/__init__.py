@@ -28,7 +28,7 @@ from judging.queue.rejudge import rejudge
 from judging.queue.release import release
 from judging.queue.renew import Lease, renew
 from judging.queue.report import Report, Reported, report
-from judging.queue.reroute import pause, resume, reroute
+from judging.queue.reroute import pause, reroute, resume
 from judging.queue.runners import approve, forget, retag, revoke
 from judging.queue.submit import NewSubmission, Receipt, SourceFile, known_key, submit
 from judging.queue.switch import close_if_drained, switch_external, switch_maintenance

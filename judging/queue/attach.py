@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-
 from judging.durable import one_transaction
 from judging.errors import AttemptFileDuplicate, FileMissing, MalformedRequest
 from judging.hold import Hold, hold_job
@@ -36,6 +35,7 @@ def attach(job: UUID, *, token: UUID | None, runner: UUID, file: UUID | None, na
 
 def attach_held(held: Hold, row: JobRow, *, file: UUID | None, name: str) -> None:
     """Attach a file to the delivery that a held, gated job is on. Raises AttemptFileDuplicate, FileMissing."""
+    assert row.token is not None
     role = _role(name)
     if Attachment.objects.filter(delivery=row.token, name=role).exists():
         raise AttemptFileDuplicate
@@ -60,8 +60,9 @@ def _role(name: str) -> str:
 
 def _unattached(file: UUID | None, *, runner: UUID | None) -> StoredFile:
     """The runner's own upload that nothing refers to, locked so that neither a second attach nor the collector has it."""
-    mine = StoredFile.objects.select_for_update().filter(id=file, uploaded_by=runner)
-    upload = mine.first() if file is not None else None
+    if file is None:
+        raise FileMissing
+    upload = StoredFile.objects.select_for_update().filter(id=file, uploaded_by=runner).first()
     if upload is None or Attachment.objects.filter(file=upload).exists():
         raise FileMissing
     if RunnerAttachment.objects.filter(file=upload).exists():

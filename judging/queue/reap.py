@@ -25,7 +25,7 @@ _DUE = """
 INSERT INTO judging_installation AS i (id, level, reason, external_judging, last_sweep_at, last_sweep)
 VALUES (1, 'open', '', false, judge_now(), '')
 ON CONFLICT (id) DO UPDATE SET last_sweep_at = EXCLUDED.last_sweep_at
-WHERE i.last_sweep_at IS NULL OR i.last_sweep_at < EXCLUDED.last_sweep_at - %s
+WHERE i.last_sweep_at IS NULL OR i.last_sweep_at < EXCLUDED.last_sweep_at - %s::interval
 RETURNING 1
 """
 
@@ -77,7 +77,7 @@ def sweep_if_due(every: timedelta) -> Swept | None:
     A compare-and-set on the installation's row rather than an advisory lock, which a transaction pooler would leak.
     """
     with one_transaction(), connection.cursor() as cursor:
-        cursor.execute(_DUE, [every])
+        cursor.execute(_DUE, [str(every)])
         due = cursor.fetchone() is not None
     return sweep() if due else None
 
@@ -125,7 +125,7 @@ def _end_lapsed(held: Hold, job: UUID, swept: Swept) -> None:
 
 def _take_back(held: Hold, job: UUID, swept: Swept) -> None:
     row = held.jobs[job]
-    if row.state is JobState.RUNNING and not Runner.objects.filter(id=row.runner, state="approved").exists():
+    if row.runner is not None and not Runner.objects.filter(id=row.runner, state=RunnerState.APPROVED).exists():
         held.move(job, RecordType.REQUEUED, actor="reaper", cause=Cause.REVOKED, token=str(row.token))
         held.returned(job, actor="reaper")
         swept.orphaned += 1

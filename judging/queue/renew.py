@@ -34,7 +34,8 @@ def renew(job: UUID, *, token: UUID | None, runner: UUID, lease_seconds: float |
         row = held.gate(job, token=token, runner=runner)
         row = extend(held, row, lease_seconds=lease_seconds)
         held.write()
-    assert row.lease_until is not None and row.token is not None
+    assert row.lease_until is not None
+    assert row.token is not None
     return Lease(job, row.token, row.lease_until)
 
 

@@ -64,10 +64,8 @@ def report(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Repo
         if repeated is not None:
             return repeated
         row = held.gate(job, token=token, runner=runner)
-        if said.infrastructure_failure:
-            answer = _infrastructure_failure(held, row, said)
-        else:
-            answer = _judged(held, row, said)
+        take = _infrastructure_failure if said.infrastructure_failure else _judged
+        answer = take(held, row, said)
         held.write()
         # Waiters for the submission's verdict look again whatever came of it: a job that went back is news too.
         announce(Judged(row.submission))
@@ -115,7 +113,7 @@ def _judged(held: Hold, row: JobRow, said: Report) -> Reported:
     result = _result(held, row, said, verdict=verdict)
     after = _finish(held, row, result, judged=True, reason=None)
     _store(result)
-    Runner.objects.filter(id=row.runner).update(jobs_done=F("jobs_done") + 1)
+    Runner.objects.filter(id__in=[row.runner]).update(jobs_done=F("jobs_done") + 1)
     return Reported(result.id, after.state, duplicate=False)
 
 

@@ -92,9 +92,9 @@ def _submit(new: NewSubmission, *, actor: str) -> Receipt:
         if known is not None:
             return known
         held = hold_thread(_thread(new))
-        # Looked up again: who waited for the thread's lock may have waited for this very key.
-        known = _known(new)
-        if known is not None:
+        if new.thread_key is not None and (known := _known(new)) is not None:
+            # Who waited for a shared thread's lock may have waited for this very key. A thread of one's own is
+            # never waited for: there the key's place in the index decides, and takes the thread back with it.
             return known
         return _open(held, new, actor=actor)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.conf import settings
 from django.db import connection
 
@@ -13,7 +15,7 @@ from judging.wake import Everyone, announce
 _CLOSE = """
 UPDATE judging_installation SET level = 'closed'
 WHERE id = 1 AND level = 'draining'
-  AND (since <= judge_now() - %s OR NOT EXISTS (SELECT 1 FROM judging_job WHERE state = 'running'))
+  AND (since <= judge_now() - %s::interval OR NOT EXISTS (SELECT 1 FROM judging_job WHERE state = 'running'))
 """
 
 
@@ -42,11 +44,12 @@ def switch_external(on: bool) -> None:  # noqa: FBT001 - the switch's own positi
 def close_if_drained() -> bool:
     """Close a draining installation when nothing runs, or when the drain has lasted long enough."""
     with one_transaction(), connection.cursor() as cursor:
-        cursor.execute(_CLOSE, [settings.LIMITS.drain])
-        return cursor.rowcount > 0
+        cursor.execute(_CLOSE, [str(settings.LIMITS.drain)])
+        return bool(cursor.rowcount)
 
 
-def _now() -> object:
+def _now() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT judge_now()")
-        return cursor.fetchone()[0]
+        now: datetime = cursor.fetchone()[0]
+    return now

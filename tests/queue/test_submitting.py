@@ -46,7 +46,7 @@ def test_another_content_under_a_used_key_is_refused_and_leaves_nothing(hall, ch
 
 @pytest.mark.parametrize("other", [{"scope": "participant:2"}, {"organization": new_id()}])
 def test_the_same_key_elsewhere_is_another_key(hall, other):
-    first = hall.submit(**{"key": "k", "scope": "participant:1"})
+    first = hall.submit(key="k", scope="participant:1")
 
     assert hall.submit(**{"key": "k", "scope": "participant:1"} | other).job != first.job
 
