@@ -33,6 +33,7 @@ __all__ = [
     "FileMissing",
     "FileRequired",
     "FileTooMany",
+    "JobAdmitted",
     "JobStateWrong",
     "KeyLength",
     "KeyMalformed",
@@ -153,6 +154,12 @@ class OpaqueNotAnObject(Unprocessable):
     """The document is not a JSON object."""
 
     code = "opaque.notAnObject"
+
+
+class JobAdmitted(Refusal):
+    """This job was handed to an outside judge under another id; resume that one."""
+
+    code = "job.admitted"
 
 
 class AttemptFileDuplicate(Refusal):

@@ -46,6 +46,11 @@ class ClaimedJob:
     version_props: str
     config: str
 
+    @property
+    def outside_id(self) -> str | None:
+        """Under which outside id an earlier delivery handed this work over: to be resumed, not repeated."""
+        return self.row.outside_id
+
 
 def claim(runner: UUID, *, lease_seconds: float | None = None) -> ClaimedJob | Nothing:
     """Hand the oldest job this runner may judge to it, under a fresh lease of the clamped length.

@@ -1,18 +1,47 @@
-"""progress: the holder says it still works; more generous than the contract, as seed 000 has it."""
+"""progress: the holder says it still works; a forwarding runner says under which outside id it handed the work over."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from judging.durable import one_transaction
-from judging.hold import hold_job
+from judging.errors import JobAdmitted, MalformedRequest
+from judging.hold import Hold, hold_job
 from judging.queue.renew import extend
+from judging.rows import JobRow
+from judging.states import RecordType
+from judging.text import storable
+
+OUTSIDE_ID_LENGTH = 200
 
 
-def progress(job: UUID, *, token: UUID | None, runner: UUID) -> None:
-    """As renew, by the lease this delivery was granted. Raises what the gate raises."""
+def progress(job: UUID, *, token: UUID | None, runner: UUID, outside_id: str | None = None) -> None:
+    """As renew, by the lease this delivery was granted: more generous than the contract, as seed 000 has it.
+
+    With `outside_id` the job is admitted from here on: a later delivery is told that id and must resume it, not
+    hand the work over again (queue.md §4). Raises what the gate raises, MalformedRequest, and JobAdmitted when
+    the job is admitted under another id already.
+    """
+    outside = None if outside_id is None else _outside(outside_id)
     with one_transaction():
         held = hold_job(job)
-        row = held.gate(job, token=token, runner=runner)
-        extend(held, row, lease_seconds=None)
+        row = extend(held, held.gate(job, token=token, runner=runner), lease_seconds=None)
+        if outside is not None:
+            _admit(held, row, outside)
         held.write()
+
+
+def _outside(text: str) -> str:
+    outside = storable(text)
+    if not outside.strip() or len(outside) > OUTSIDE_ID_LENGTH:
+        raise MalformedRequest(errors={"outsideId": [f"1 to {OUTSIDE_ID_LENGTH} characters"]})
+    return outside
+
+
+def _admit(held: Hold, row: JobRow, outside: str) -> None:
+    """Once and for all: two outside ids would mean that the work was handed over twice."""
+    if row.outside_id == outside:
+        return
+    if row.admitted:
+        raise JobAdmitted
+    held.move(row.id, RecordType.ADMITTED, actor=f"runner:{row.runner}", token=str(row.token), outside=outside)
