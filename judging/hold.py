@@ -45,7 +45,8 @@ class Hold:
     def move(self, job: UUID, kind: RecordType, *, actor: str, **data: Scalar) -> JobRow:
         """Apply one move to one job. Raises judging.rows.Illegal when the rules refuse it."""
         before = self.jobs.get(job)
-        move = Move(kind, job, self.at, data)
+        plain = {name: str(value) if isinstance(value, str) else value for name, value in data.items()}
+        move = Move(kind, job, self.at, plain)
         after = apply(before, move)
         self.changes.append(Change(move, actor, before, after))
         self.jobs[job] = after

@@ -193,10 +193,10 @@ def _requeued(row: JobRow, move: Move) -> JobRow:
     _running(row, move)
     if cause is Cause.UNDONE:
         _require(not row.heard, "a hand-out that was heard cannot be undone")
-        return _lost(row, move, cause=cause)
+        return _lost(row, move, cause=cause.value)
     if cause is Cause.INFRASTRUCTURE:
         _require(row.deliveries < row.cap, "requeued at the cap")
-        return _counted(row, cause=cause, at=move.at, reason=str(move.data["reason"]))
+        return _counted(row, cause=cause.value, at=move.at, reason=str(move.data["reason"]))
     words = str(move.data.get("reason") or cause)
     return replace(_let_go(row), state=JobState.QUEUED, reason=words)
 
@@ -246,6 +246,25 @@ def _unchanged(row: JobRow, move: Move) -> JobRow:
     return row
 
 
+_IDS = {"id", "thread", "submission", "lane", "version", "token", "runner", "replaced_by"}
+_MOMENTS = {"created_at", "claimed_at", "lease_until", "finished_at", "voided_at"}
+
+
+def _baseline(row: JobRow | None, move: Move) -> JobRow:
+    """The whole row is in the record: it stood like this when the ledger began (ledger.md §1)."""
+    _require(row is None, "baseline of a job that the ledger tells of already")
+    values: dict[str, Any] = {name: move.data[name] for name in (field.name for field in fields(JobRow))}
+    values |= {name: UUID(str(values[name])) for name in _IDS if values[name] is not None}
+    values |= {name: datetime.fromisoformat(str(values[name])) for name in _MOMENTS if values[name] is not None}
+    stood = JobRow(**values | {"state": JobState(str(values["state"]))})
+    _require(stood.id == move.job, "baseline of another job")
+    return stood
+
+
+_OPENS: dict[RecordType, Callable[[JobRow | None, Move], JobRow]] = {
+    RecordType.SUBMITTED: _submitted,
+    RecordType.BASELINE: _baseline,
+}
 _APPLY: dict[RecordType, Callable[[JobRow, Move], JobRow]] = {
     RecordType.LEASED: _leased,
     RecordType.DISPLACED: _superseded,
@@ -267,8 +286,8 @@ _APPLY: dict[RecordType, Callable[[JobRow, Move], JobRow]] = {
 
 def apply(row: JobRow | None, move: Move) -> JobRow:
     """The row this move leaves behind. Raises Illegal when the published rules refuse the move."""
-    if move.type is RecordType.SUBMITTED:
-        return _submitted(row, move)
+    if move.type in _OPENS:
+        return _OPENS[move.type](row, move)
     _require(row is not None, f"{move.type} of an unknown job")
     assert row is not None
     after = _APPLY[move.type](row, move)
