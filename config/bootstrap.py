@@ -21,7 +21,8 @@ from typing import IO
 
 STAMP = "assize-requirements"  # in .venv: the hash of what was installed there, written last
 MAKING = b"making"  # in the lock file while .venv is being made: found at a start, it tells of a killed one
-PACKAGE = re.compile(r"(?:Collecting|Processing|Requirement already satisfied:) (?:.*/)?(\S+) .*\(from -r ")
+# What pip says once of every pin; the wording after it differs between its versions.
+PACKAGE = re.compile(r"(?:(?:Collecting|Requirement already satisfied:) (?=\S+==)|Processing \S*/)(\S+)")
 AGAIN = "ASSIZE_STARTED_AGAIN"
 TAIL_LINES = 15
 
@@ -65,9 +66,10 @@ def enter(project: Path, *, testing: bool) -> None:
     `testing` asks for the test block of the requirements too. Ends the program with a sentence when it cannot be done.
     """
     shop = Workshop(project)
+    started_again = os.environ.pop(AGAIN, None)  # not for programs that this one starts
     if shop.ready if _inside(shop) else has_all(shop.requirements, testing=testing):
         return
-    if AGAIN in os.environ:
+    if started_again:
         sys.exit(f"{sys.executable} does not see the packages in {shop.venv}. Unset PYTHONHOME, or delete that folder.")
     try:
         prepare(shop)
@@ -161,7 +163,8 @@ def _install(shop: Workshop) -> None:
     print(f"Installing {total} packages from {shop.requirements.name} (once; a few minutes).", flush=True)
     pip = [str(shop.python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
     process = subprocess.Popen(
-        [*pip, "-r", str(shop.requirements)],
+        [*pip, "-r", shop.requirements.name],
+        cwd=shop.project,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -176,12 +179,14 @@ def _install(shop: Workshop) -> None:
 
 def _show(lines: IO[str], total: int) -> list[str]:
     """Print progress from pip's output as it comes; returns all of it."""
-    said, met = [], 0
+    said: list[str] = []
+    met: set[str] = set()
     for line in map(str.rstrip, lines):
         said.append(line)
-        if named := PACKAGE.match(line):
-            met += 1
-            print(f"  [{met}/{total}] {named[1]}", flush=True)
+        named = PACKAGE.match(line)
+        if named and named[1] not in met:
+            met.add(named[1])
+            print(f"  [{len(met)}/{total}] {named[1]}", flush=True)
         elif line.startswith("Installing collected packages"):
             print("  Unpacking them; this takes longest.", flush=True)
     return said

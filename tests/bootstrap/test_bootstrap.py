@@ -165,6 +165,15 @@ def test_an_environment_that_has_everything_is_used(tmp_path):
     assert not (tmp_path / ".venv").exists()
 
 
+def test_a_program_started_from_here_may_make_its_own_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv(bootstrap.AGAIN, "1")
+    (tmp_path / "requirements.txt").write_text("")
+
+    bootstrap.enter(tmp_path, testing=False)
+
+    assert bootstrap.AGAIN not in os.environ
+
+
 def test_the_test_block_is_asked_of_tests_alone(tmp_path):
     requirements = tmp_path / "requirements.txt"
     requirements.write_text(f"# == run ==\npytest=={pytest.__version__}\n# == test ==\nnot-installed==1.0\n")
