@@ -7,8 +7,9 @@ Authority: seed 000, runner-protocol §5-8, ledger.md §3.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from judging.states import MOVES, OPEN, Cause, JobState, RecordType
@@ -159,7 +160,9 @@ def _heard(row: JobRow, move: Move) -> JobRow:
 
 def _admitted(row: JobRow, move: Move) -> JobRow:
     _running(row, move)
-    return replace(row, admitted=True, outside_id=str(move.data["outside"]), heard=True)
+    outside = str(move.data["outside"])
+    _require(row.outside_id in {None, outside}, "admitted under a second outside id")
+    return replace(row, admitted=True, outside_id=outside, heard=True)
 
 
 def _released(row: JobRow, move: Move) -> JobRow:

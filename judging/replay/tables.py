@@ -1,0 +1,176 @@
+"""PURE: the database's rows of one thread against what the ledger says they are (I7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from judging.records import COLUMNS
+from judging.replay.state import Difference, Divergence, Handout, Judgement, Kind, Place, State, Tale
+from judging.rules import head_of
+
+Row = Handout | Judgement | None
+_ID = COLUMNS.index("id")
+_NOTHING = Tale(None, None, 0)
+MISSING = "the row is missing"
+INVENTED = "a row that the ledger never tells of"
+ALTERED = "a column is not what the ledger says"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadColumns:
+    """A thread's row: what it remembers of the ledger, and what it offers to claims."""
+
+    n: int
+    tail: bytes
+    last_at: datetime | None
+    head: UUID | None
+    head_priority: int | None
+    head_created_at: datetime | None
+    running: UUID | None
+    claimable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What a thread whose row was removed remembered of the ledger."""
+
+    n: int
+    tail: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """A job's row: the number of the record that left it, and its values in the order of `records.COLUMNS`."""
+
+    n: int
+    values: tuple[Any, ...]
+
+    @property
+    def id(self) -> UUID:
+        """The job's id."""
+        found: UUID = self.values[_ID]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Every row that the tables hold of one thread. `thread` is None when its row is gone."""
+
+    thread: ThreadColumns | None
+    seal: Seal | None = None
+    jobs: Sequence[StoredJob] = ()
+    handouts: Sequence[Handout] = ()
+    judgements: Sequence[Judgement] = ()
+
+
+def compare(state: State, tables: Tables) -> None:
+    """Raise the first Divergence between the tables and a thread's whole ledger."""
+    settled(state)
+    _compare_tail(state, tables)
+    stored = {job.id: job for job in tables.jobs}
+    for job, tale in state.tales.items():
+        _compare_job(Place(state.thread, tale.n, job), tale, stored.pop(job, None))
+    for job in stored:
+        raise Divergence(Kind.TABLE, INVENTED, Place(state.thread, state.n, job), Difference("job.id", None, job))
+    _compare_handouts(state, tables.handouts)
+    _compare_judgements(state, tables.judgements)
+    if tables.thread is not None and not state.dark:
+        _compare_head(state, tables.thread)
+
+
+def settled(state: State) -> None:
+    """Raise a Divergence when the ledger breaks off in the middle of a decision."""
+    if state.due is None:
+        return
+    job = state.due.displaces or state.due.by
+    words = "gives way, but no record says so" if state.due.displaces else "replaces others, but was never opened"
+    raise Divergence(Kind.ILLEGAL, f"the ledger breaks off: this job {words}", Place(state.thread, state.n, job))
+
+
+def _compare_tail(state: State, tables: Tables) -> None:
+    kept = tables.thread or tables.seal
+    if kept is None:
+        words, place = "the thread's row is gone, and no seal was left", Place(state.thread, state.n)
+        raise Divergence(Kind.TAIL, words, place, Difference("thread.id", state.thread, None))
+    differences = [
+        Difference("thread.n", state.n, kept.n),
+        Difference("thread.tail", state.tail.hex(), kept.tail.hex()),
+    ]
+    if tables.thread is not None:
+        differences.append(Difference("thread.last_at", state.at, tables.thread.last_at))
+    for difference in differences:
+        if difference.logged != difference.found:
+            place = Place(state.thread, max(state.n, kept.n))
+            raise Divergence(Kind.TAIL, "the thread remembers another last record", place, difference)
+
+
+def _compare_job(place: Place, tale: Tale, stored: StoredJob | None) -> None:
+    if tale.dark:
+        return
+    if stored is None:
+        if tale.text is not None:
+            raise Divergence(Kind.TABLE, MISSING, place, Difference("job.id", place.job, None))
+        return
+    if tale.text is None:
+        words = "the row is still there though it was reclaimed"
+        raise Divergence(Kind.TABLE, words, place, Difference("job.id", None, place.job))
+    if stored.values != tale.text.values:
+        pairs = zip(COLUMNS, tale.text.values, stored.values, strict=True)
+        name, logged, found = next(pair for pair in pairs if pair[1] != pair[2])
+        raise Divergence(Kind.TABLE, ALTERED, place, Difference(f"job.{name}", logged, found))
+    if stored.n != tale.n:
+        raise Divergence(Kind.TABLE, ALTERED, place, Difference("job.n", tale.n, stored.n))
+
+
+def _compare_handouts(state: State, stored: Iterable[Handout]) -> None:
+    found = {handout.token: handout for handout in stored}
+    for job, tale in state.tales.items():
+        for handout in tale.handouts:
+            _compare_row("delivery", Place(state.thread, tale.n, job), tale, handout, found.pop(handout.token, None))
+    for handout in found.values():
+        tale = state.tales.get(handout.job, _NOTHING)
+        if handout.fence > tale.untold:
+            _compare_row("delivery", Place(state.thread, tale.n or state.n, handout.job), tale, None, handout)
+
+
+def _compare_judgements(state: State, stored: Iterable[Judgement]) -> None:
+    found = {judgement.job: judgement for judgement in stored}
+    for job, tale in state.tales.items():
+        there = found.pop(job, None)
+        if tale.judgement is not None or not tale.untold:
+            _compare_row("result", Place(state.thread, tale.n, job), tale, tale.judgement, there)
+    for invented in found.values():
+        _compare_row("result", Place(state.thread, state.n, invented.job), _NOTHING, None, invented)
+
+
+def _compare_row(table: str, place: Place, tale: Tale, logged: Row, found: Row) -> None:
+    """What hung on a reclaimed row went with it; what is left of it must still be true."""
+    if logged == found or tale.dark or (found is None and tale.row is None):
+        return
+    if logged is None or found is None:
+        words = MISSING if found is None else INVENTED
+        token = Difference(f"{table}.token", getattr(logged, "token", None), getattr(found, "token", None))
+        raise Divergence(Kind.TABLE, words, place, token)
+    values = ((field.name, getattr(logged, field.name), getattr(found, field.name)) for field in fields(logged))
+    name, said, stands = next(value for value in values if value[1] != value[2])
+    raise Divergence(Kind.TABLE, ALTERED, place, Difference(f"{table}.{name}", said, stands))
+
+
+def _compare_head(state: State, thread: ThreadColumns) -> None:
+    head = head_of(state.rows())
+    logged = {
+        "head": head.job,
+        "head_priority": head.priority,
+        "head_created_at": head.created_at,
+        "running": head.running,
+        "claimable": head.claimable,
+    }
+    for column, value in logged.items():
+        found = getattr(thread, column)
+        if found != value:
+            place = Place(state.thread, state.n, head.job or head.running)
+            raise Divergence(Kind.TABLE, ALTERED, place, Difference(f"thread.{column}", value, found))
