@@ -2,13 +2,17 @@
 
 from judging.models.installation import Installation, Maintenance
 from judging.models.jobs import Attachment, Delivery, Job, Result, RunnerAttachment
-from judging.models.ledger import LedgerRecord
+from judging.models.ledger import Audit, AuditResult, AuditScope, FeedEpoch, LedgerRecord, ThreadSeal
 from judging.models.library import Problem, ProblemVersion, StoredFile
 from judging.models.work import Lane, Submission, SubmissionFile, Thread, Ticket
 
 __all__ = [
     "Attachment",
+    "Audit",
+    "AuditResult",
+    "AuditScope",
     "Delivery",
+    "FeedEpoch",
     "Installation",
     "Job",
     "Lane",
@@ -22,5 +26,6 @@ __all__ = [
     "Submission",
     "SubmissionFile",
     "Thread",
+    "ThreadSeal",
     "Ticket",
 ]
