@@ -1,0 +1,32 @@
+"""Waking those who wait, without polling: what may be announced, what may be waited for, and the room in between.
+
+Doors that change something call `announce` inside their transaction. Doors that let a caller wait look first, and
+park in the process's `Hub` what found nothing. Nothing about correctness rests on a wake (seed 000): every look is a
+complete claim, and every parked wait looks again by itself.
+
+topics     what is announced and what is waited for
+index      PURE who waits for what, and who is next
+hub        the waiting room of one server process
+listener   its connection to the other processes
+announcing what a transaction calls
+"""
+
+from judging.wake.announcing import announce, attach
+from judging.wake.hub import Cause, Hub, Waiter
+from judging.wake.listener import Listener
+from judging.wake.topics import Event, Everyone, Fits, Judged, Look, Work
+
+__all__ = [
+    "Cause",
+    "Event",
+    "Everyone",
+    "Fits",
+    "Hub",
+    "Judged",
+    "Listener",
+    "Look",
+    "Waiter",
+    "Work",
+    "announce",
+    "attach",
+]
