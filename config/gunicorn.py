@@ -1,28 +1,43 @@
-"""gunicorn's configuration: `gunicorn -c config/gunicorn.py`. A server of one's own, unlike the demo, needs DATABASE_URL."""
+"""gunicorn's configuration: `gunicorn -c config/gunicorn.py`, or `manage.py serve`. Needs DATABASE_URL.
+
+Threads x processes: each process runs up to 16 threads that use the database (config/front/pools.py), each with a
+connection of the pool (ASSIZE_DB_POOL_MAX), and one connection that LISTENs. All processes of all machines together
+must stay below the server's max_connections.
+"""
 
 import os
+import resource
 
 from config import launch
 
 if not os.environ.get("DATABASE_URL"):
     raise SystemExit("A server needs DATABASE_URL. To try Assize out: python3 manage.py demo")
 
+# A parked runner is an open file; twice as many may be open while one half comes back.
+OPEN_FILES = 65536
+
 chdir = str(launch.PROJECT)
 wsgi_app = "config.asgi:application"
 # gunicorn's own asgi worker reports false disconnects and accepts slowly (architecture §3).
-worker_class = "uvicorn_worker.UvicornWorker"
+worker_class = "config.front.worker.FrontWorker"
 # ASSIZE_BIND: address and port, or unix:PATH.
 bind = os.environ.get("ASSIZE_BIND", "127.0.0.1:8000")
-# ASSIZE_WORKERS: processes. One parks thousands of runners; a second is for surviving the first.
-workers = int(os.environ.get("ASSIZE_WORKERS", "2"))
+# ASSIZE_WORKERS: processes. One parks ten thousand runners, and wakes its own at once; others it tells every 15 ms.
+workers = int(os.environ.get("ASSIZE_WORKERS", "1"))
 # A whole hall of runners comes back at once after a restart.
 backlog = 4096
 # Parked waits are answered at once on TERM; the rest of the time belongs to uploads under way.
 graceful_timeout = 10
 timeout = 60
+# Longer than a proxy keeps its own end, so that it never sends into a connection that is being closed.
 keepalive = 75
 # A control socket is one more door to guard.
 control_socket_disable = True
 # Every request would be a line: runners ask thousands of times a minute. What matters is logged by the site itself.
 accesslog = None
 errorlog = "-"
+
+_soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+_wanted = OPEN_FILES if _hard == resource.RLIM_INFINITY else min(OPEN_FILES, _hard)
+if _soft != resource.RLIM_INFINITY and _soft < _wanted:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_wanted, _hard))
