@@ -19,8 +19,8 @@ from judging.errors import JobStateWrong, LeaseForeign, LeaseStale, NotFound
 from judging.ledger import Change, Route, ThreadRow
 from judging.rows import JobRow, Move, Scalar, apply
 from judging.rules import displaced_on_return, head_of
-from judging.states import JobState, RecordType
-from judging.wake import Work, announce
+from judging.states import FINISHED, JobState, RecordType
+from judging.wake import Judged, Work, announce
 
 _FOREIGN = {"thread", "submission", "lane", "version", "runner"}
 _JOB = [f"{f.name}_id" if f.name in _FOREIGN else f.name for f in fields(JobRow)]
@@ -46,7 +46,7 @@ class Hold:
         """Apply one move to one job. Raises judging.rows.Illegal when the rules refuse it."""
         before = self.jobs.get(job)
         plain = {name: str(value) if isinstance(value, str) else value for name, value in data.items()}
-        move = Move(kind, job, self.at, plain)
+        move = Move(kind, job, self.at, plain, self.thread.n + len(self.changes) + 1)
         after = apply(before, move)
         self.changes.append(Change(move, actor, before, after))
         self.jobs[job] = after
@@ -61,11 +61,13 @@ class Hold:
         return self.move(job, RecordType.DISPLACED, actor=actor, by=str(heir.id))
 
     def write(self) -> None:
-        """Write what was moved, if anything, and announce work that became claimable."""
+        """Write what was moved, if anything; announce what finished, and work that became claimable."""
         if not self.changes:
             return
         head = head_of(self.jobs.values())
         route = ledger.append(self.thread, self.changes, head=head, at=self.at)
+        # Whoever ended it, a reaper or a claim that gave it up too: somebody may wait for this submission.
+        announce(*{Judged(change.after.submission) for change in self.changes if change.after.state in FINISHED})
         self.changes = []
         if route is not None:
             announce_route(route)

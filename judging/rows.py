@@ -62,12 +62,16 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One thing that happened to one job, as a record says it; `data` holds strings, integers, booleans, None."""
+    """One thing that happened to one job, as record `n` of its thread says it.
+
+    `data` holds strings, integers, booleans, None.
+    """
 
     type: RecordType
     job: UUID
     at: datetime
     data: Mapping[str, Scalar]
+    n: int
 
 
 class Illegal(ValueError):
@@ -208,8 +212,6 @@ def _reported(row: JobRow, move: Move) -> JobRow:
     """A judged result completes the job; an infrastructure failure ends it only at the cap."""
     _running(row, move)
     ended = replace(_let_go(row), finished_at=move.at)
-    seq = move.data.get("seq")
-    ended = replace(ended, closed_at_seq=None if seq is None else int(seq))
     if move.data["judged"]:
         return replace(ended, state=JobState.COMPLETED, admitted=True, reason=None)
     _require(row.deliveries >= row.cap, "failed with hand-outs left")
@@ -295,4 +297,7 @@ def apply(row: JobRow | None, move: Move) -> JobRow:
     assert row is not None
     after = _APPLY[move.type](row, move)
     _require(after.state in MOVES[row.state], f"{row.state} may not become {after.state}")
+    if row.state in OPEN and after.state not in OPEN:
+        # The thread's event number at that moment: "is what I read final yet?" has an answer (seed 003).
+        after = replace(after, closed_at_seq=move.n)
     return after

@@ -120,7 +120,7 @@ class Reading:
             return
         if before is None and tale is not None and not tale.dark:
             raise Illegal(f"{kind} of a job that was reclaimed")
-        after = rows.apply(before, Move(kind, record.job, record.at, record.data))
+        after = rows.apply(before, Move(kind, record.job, record.at, record.data, record.n))
         if before is None:
             self._require_opening(record, kind, after)
         text = tale.text.then(after) if tale and tale.text else RowText.of(after)
