@@ -30,7 +30,6 @@ class Hold:
 
     place: Place
     lock: IO[bytes]
-    pid: int
     keeper: subprocess.Popen[bytes]
 
 
@@ -50,7 +49,7 @@ def ensure(home: Path, *, durable: bool = True) -> str:
         server.start(place, durable=durable)
         lock = (place.folder / "held").open("ab")
         fcntl.flock(lock, fcntl.LOCK_SH)
-        _holds[home] = Hold(place, lock, os.getpid(), _spawn_keeper(home))
+        _holds[home] = Hold(place, lock, _spawn_keeper(home))
     atexit.register(release, home)
     return place.url
 
@@ -61,12 +60,16 @@ def export(home: Path, *, durable: bool = True) -> None:
     os.environ["ASSIZE_EMBEDDED"] = "1"
 
 
-def release(home: Path) -> None:
-    """Let go of the server; the last one to do so stops it and leaves no process behind."""
-    hold = _holds.get(home.absolute())
-    if hold is None or hold.pid != os.getpid():  # a forked child's copy is its parent's to release
+def release(home: Path | None = None) -> None:
+    """Let go of the server, or of all this process holds; the last one to do so stops it and leaves no process behind."""
+    if home is None:
+        for held in list(_holds):
+            release(held)
         return
-    del _holds[home.absolute()]
+    hold = _holds.pop(home.absolute(), None)
+    if hold is None:
+        return
+    # Closing does not unlock while a forked process has the lock too: then that one is the last.
     hold.lock.close()
     if stop_unused(home):
         hold.keeper.terminate()
