@@ -1,0 +1,95 @@
+"""The jury's own programs, checkers and interactors: built once and kept, run in the box, never trusted to be right."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.agent.blob import Blob, holding
+from runners.agent.box import Box, Cancelled, Ended, Limits, Outcome
+from runners.agent.cache import Cache
+from runners.agent.errors import InfrastructureFailure
+from runners.agent.languages import Language, Toolchains
+from runners.agent.printable import first_line
+from runners.agent.programs import Program, Source, build
+
+LIMITS = Limits(cpu_ms=30_000, memory_bytes=1 << 30, output_bytes=16 << 20)
+ACCEPT, REFUSE, REFUSE_FORMAT, PART = 0, 1, 2, 7
+BROKEN_PIPE = 128 + 13
+POINTS = re.compile(r"points\s+([0-9]*\.?[0-9]+)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a jury program said of a run."""
+
+    share: float
+    """Of the test's points: 1 accepts, 0 refuses."""
+
+    said: str
+    """Its first line. For the jury only: such lines tend to quote the answer."""
+
+    @property
+    def refused(self) -> bool:
+        return self.share <= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where the jury's programs are built and kept."""
+
+    box: Box
+    toolchains: Toolchains
+    cache: Cache
+
+    def program(self, folder: Path, source: str, language: str, cancelled: Cancelled) -> Program:
+        """The program of a package's `checker/` or `interactor/`. Raises InfrastructureFailure when it does not compile."""
+        known = self.toolchains.languages.get(language)
+        if known is None:
+            raise InfrastructureFailure(f"{folder.name}: this runner has no toolchain for {language!r}")
+        files = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()}
+        with self.cache.entry(
+            f"program-{self._key(known, source, files)}", lambda target: self._build(known, source, files, target, cancelled)
+        ) as kept:
+            return Program.load(kept, known)
+
+    def _key(self, language: Language, source: str, files: dict[str, Path]) -> str:
+        """Everything the program follows from: its files, its command, and the compilers by size and time."""
+        digest = hashlib.sha256(repr((language, source, sorted(files))).encode())
+        for tool in language.tools:
+            seen = Path(self.toolchains.paths[tool]).resolve().stat()
+            digest.update(repr((tool, seen.st_size, seen.st_mtime_ns)).encode())
+        for _, path in sorted(files.items()):
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        return digest.hexdigest()
+
+    def _build(self, language: Language, source: str, files: dict[str, Path], target: Path, cancelled: Cancelled) -> None:
+        blobs = {name: Blob.of_file(path) for name, path in files.items()}
+        with holding(*blobs.values()):
+            built = build(self.box, self.toolchains, language, Source(source, blobs), cancelled)
+        if built.program is None:
+            raise InfrastructureFailure(f"the package's {source} does not compile: {built.log[:1500]}")
+        built.program.save(target)
+        built.program.close()
+
+
+def word_of(outcome: Outcome, language: Language, role: str) -> Word:
+    """Read a checker's or an interactor's exit code. Raises InfrastructureFailure for anything that is no judgement."""
+    said = first_line(outcome.stderr) or first_line(outcome.stdout.read(8192))
+    if outcome.ended is not Ended.EXITED:
+        raise InfrastructureFailure(f"the {role} was stopped: {outcome.ended}; {said}")
+    if outcome.status == ACCEPT:
+        return Word(1, said)
+    if outcome.status in {REFUSE, REFUSE_FORMAT} and not _crashed(outcome, language):
+        return Word(0, said)
+    points = POINTS.match(said)
+    if outcome.status == PART and points and float(points[1]) <= 1:
+        return Word(float(points[1]), said)
+    raise InfrastructureFailure(f"the {role} ended with {outcome.status}, which is no judgement; {said}")
+
+
+def _crashed(outcome: Outcome, language: Language) -> bool:
+    """Exit code 1 is also what some run times, and bwrap without a program to start, end a failure with."""
+    return language.crash_sign in outcome.stderr or outcome.stderr.startswith(b"bwrap: ")
