@@ -17,7 +17,7 @@ from django.db import connection
 from judging import ledger
 from judging.errors import JobStateWrong, LeaseForeign, LeaseStale, NotFound
 from judging.ledger import Change, Route, ThreadRow
-from judging.rows import JobRow, Move, Scalar, apply
+from judging.rows import Illegal, JobRow, Move, Scalar, apply
 from judging.rules import displaced_on_return, head_of
 from judging.states import FINISHED, JobState, RecordType
 from judging.wake import Judged, Work, announce
@@ -27,7 +27,10 @@ _JOB = [f"{f.name}_id" if f.name in _FOREIGN else f.name for f in fields(JobRow)
 _THREAD = ["id", "organization", "lane_id", "n", "tail", "last_at", "head", "claimable"]
 COLUMNS = ", ".join(["h.at", *(f"(h.thread).{name}" for name in _THREAD), *(f"(h.job).{name}" for name in _JOB)])
 HOLD = f"SELECT {COLUMNS} FROM judge_hold(%s, %s, %s) h"
-_STATE = 1 + len(_THREAD) + _JOB.index("state")
+FINISHED_BEFORE = f"""
+SELECT {", ".join(_JOB)} FROM judging_job WHERE thread_id = %s AND finished_at < %s ORDER BY finished_at, id
+"""
+_STATE = _JOB.index("state")
 
 
 @dataclass(slots=True)
@@ -52,6 +55,20 @@ class Hold:
         self.jobs[job] = after
         return after
 
+    def reclaim(self, row: JobRow, *, actor: str) -> None:
+        """Record that a finished job's row is removed. Raises Illegal for an open one."""
+        if row.state not in FINISHED:
+            raise Illegal("reclaimed while it was not finished")
+        move = Move(RecordType.RECLAIMED, row.id, self.at, {}, self.thread.n + len(self.changes) + 1)
+        self.changes.append(Change(move, actor, row, None))
+        self.jobs.pop(row.id, None)
+
+    def finished_before(self, moment: datetime) -> list[JobRow]:
+        """The thread's jobs that finished before a moment, oldest first."""
+        with connection.cursor() as cursor:
+            cursor.execute(FINISHED_BEFORE, [self.thread.id, moment])
+            return [_job(row) for row in cursor.fetchall()]
+
     def returned(self, job: UUID, *, actor: str) -> JobRow:
         """After a job came back: an urgent one gives way to a newer urgent one that waits (I3)."""
         row = self.jobs[job]
@@ -67,7 +84,8 @@ class Hold:
         head = head_of(self.jobs.values())
         route = ledger.append(self.thread, self.changes, head=head, at=self.at)
         # Whoever ended it, a reaper or a claim that gave it up too: somebody may wait for this submission.
-        announce(*{Judged(change.after.submission) for change in self.changes if change.after.state in FINISHED})
+        ends = (change.after for change in self.changes if change.after and change.after.state in FINISHED)
+        announce(*{Judged(row.submission) for row in ends})
         self.changes = []
         if route is not None:
             announce_route(route)
@@ -101,13 +119,15 @@ def read(rows: Sequence[Sequence[Any]]) -> Hold | None:
     if not rows or rows[0][0] is None:
         return None
     at, *thread = rows[0][: 1 + len(_THREAD)]
-    jobs = {}
-    for row in rows:
-        if row[_STATE] is not None:
-            values = list(row[1 + len(_THREAD) : 1 + len(_THREAD) + len(_JOB)])
-            values[_JOB.index("state")] = JobState(row[_STATE])
-            jobs[values[0]] = JobRow(*values)
-    return Hold(ThreadRow(*thread), at, jobs)
+    width = 1 + len(_THREAD)
+    found = [row[width : width + len(_JOB)] for row in rows]
+    jobs = [_job(values) for values in found if values[_STATE] is not None]
+    return Hold(ThreadRow(*thread), at, {job.id: job for job in jobs})
+
+
+def _job(values: Sequence[Any]) -> JobRow:
+    """A row out of values in the order of `_JOB`."""
+    return JobRow(*values[:_STATE], JobState(values[_STATE]), *values[_STATE + 1 :])
 
 
 def _hold(thread: UUID | None, job: UUID | None, *, skip_locked: bool) -> Hold | None:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from judging.records import VERSION, Record, instant, row_digest, row_document
+from judging.records import NO_ROW, VERSION, Record, instant, row_digest, row_document
 from judging.rows import JobRow, Move
 from judging.rules import Head
 from judging.states import RecordType
@@ -42,12 +42,12 @@ class ThreadRow:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One move with its actor, the row it met (None: it opened the job) and the row it leaves."""
+    """One move with its actor, the row it met (None: it opened the job) and the row it leaves (None: it removed it)."""
 
     move: Move
     actor: str
     before: JobRow | None
-    after: JobRow
+    after: JobRow | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _chain(thread: ThreadRow, changes: Sequence[Change]) -> list[Record]:
     for change in changes:
         n += 1
         move = change.move
-        after = row_digest(change.after)
+        after = row_digest(change.after) if change.after else NO_ROW
         record = Record(thread.id, n, move.at, VERSION, move.type, move.job, change.actor, move.data, after)
         tail = record.chained(tail)
         records.append(replace(record, hash=tail))
@@ -104,13 +104,16 @@ def _columns(row: JobRow, n: int) -> Mapping[str, object]:
 def _rows(records: Sequence[Record], changes: Sequence[Change]) -> tuple[Documents, Documents, Documents, Documents]:
     """What the changes leave: jobs opened, jobs moved (with what they were), deliveries begun and ended.
 
-    A job that moved twice is written once, from what it was first to what it is last.
+    A job that moved twice is written once, from what it was first to what it is last. One that was reclaimed
+    leaves nothing: its verb deletes the row, which the records written here allow.
     """
     first: dict[UUID, JobRow | None] = {}
     last: dict[UUID, tuple[JobRow, int]] = {}
     handed: list[object] = []
     ended: list[object] = []
     for record, change in zip(records, changes, strict=True):
+        if change.after is None:
+            continue
         first.setdefault(record.job, change.before)
         last[record.job] = (change.after, record.n)
         held = change.before.token if change.before else None

@@ -100,6 +100,12 @@ def row_digest(row: JobRow) -> bytes:
     return RowText.of(row).digest()
 
 
+def documents_digest(failure_reason: str, runner_version: str, extra: str, props: str) -> str:
+    """SHA-256, in hexadecimal, over what a result holds besides verdict and scores."""
+    document = {"failureReason": failure_reason, "runnerVersion": runner_version, "extra": extra, "props": props}
+    return hashlib.sha256(canonical(document)).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One ledger record as it is stored; `after` and `hash` are 32 bytes."""

@@ -173,12 +173,15 @@ class RunnerAttachment(models.Model):
 class Result(models.Model):
     """What one delivery reported, keyed on its lease token (seed 000); at most one a job.
 
+    It outlives its job's row, which `prune` removes: hence no constraint, and the submission and attempt again.
     `verdict` is empty when the job was given up. `extra` and `props` are compact JSON or empty.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     token = models.UUIDField(unique=True, editable=False)
-    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="result")
+    job = models.OneToOneField(Job, on_delete=models.DO_NOTHING, db_constraint=False, related_name="result")
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="results")
+    attempt = models.PositiveIntegerField()
     runner = models.ForeignKey(Runner, on_delete=models.DO_NOTHING, null=True, db_constraint=False, related_name="results")
     verdict = models.CharField(max_length=64, blank=True, default="")
     score = models.FloatField(null=True)

@@ -17,6 +17,7 @@ delete_submission, delete_work_of   what is withdrawn is judged no more, whoever
 approve, revoke, retag, forget   what an operator says of a runner
 reroute     what an operator says of lanes: their pools, their pause
 switch      maintenance and external judging
+prune       finished jobs leave the tables when their time is over
 sweep       what the clock says: lapsed leases end, held jobs of revoked runners come back
 """
 
@@ -27,6 +28,7 @@ from judging.queue.delete import delete_submission, delete_work_of
 from judging.queue.give_back import give_back
 from judging.queue.prioritise import prioritise
 from judging.queue.progress import progress
+from judging.queue.prune import prune
 from judging.queue.reap import Swept, sweep, sweep_if_due
 from judging.queue.rejudge import rejudge
 from judging.queue.release import release
@@ -63,6 +65,7 @@ __all__ = [
     "pause",
     "prioritise",
     "progress",
+    "prune",
     "rejudge",
     "release",
     "renew",

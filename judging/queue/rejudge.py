@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.db.models import Max
-
 from judging.durable import one_transaction
 from judging.errors import NotFound
 from judging.hold import hold_thread
-from judging.models import Job, Submission
+from judging.models import Submission
 from judging.queue.submit import open_job
 from runners.keys import new_id
 
@@ -20,15 +18,15 @@ def rejudge(submission: UUID, *, by: str, reason: str, urgent: bool = False) -> 
     `urgent` puts it before everything else. Raises NotFound for an unknown or deleted submission.
     """
     with one_transaction():
+        thread = Submission.objects.filter(id=submission, deleted_at=None).values_list("thread", flat=True).first()
+        if thread is None:
+            raise NotFound
+        held = hold_thread(thread)
+        # After the lock: whoever held it may have deleted the submission, or drawn the next number (I6).
         row = Submission.objects.filter(id=submission, deleted_at=None).first()
         if row is None:
             raise NotFound
-        held = hold_thread(row.thread_id)
-        # After the lock: whoever held it may have deleted the submission, or drawn the next number (I6).
-        if not Submission.objects.filter(id=submission, deleted_at=None).exists():
-            raise NotFound
-        last = Job.objects.filter(submission=row).aggregate(last=Max("attempt"))["last"] or 0
         job = new_id()
-        open_job(held, row, job=job, attempt=last + 1, urgent=urgent, actor=by, reason=reason)
+        open_job(held, row, job=job, attempt=row.attempts + 1, urgent=urgent, actor=by, reason=reason)
         held.write()
     return job

@@ -6,8 +6,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from judging.durable import one_transaction
-from judging.hold import hold_job
+from judging.refused import hold_by_lease
 from judging.states import RecordType
 
 
@@ -17,8 +16,7 @@ def release(job: UUID, *, token: UUID | None, runner: UUID) -> None:
     Raises what the gate raises.
     """
     actor = f"runner:{runner}"
-    with one_transaction():
-        held = hold_job(job)
+    with hold_by_lease(job, "release", token=token, runner=runner) as held:
         row = held.gate(job, token=token, runner=runner)
         held.move(job, RecordType.RELEASED, actor=actor, token=str(row.token), free=settings.LIMITS.free_releases)
         held.returned(job, actor=actor)

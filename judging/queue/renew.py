@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.conf import settings
 
-from judging.durable import one_transaction
-from judging.hold import Hold, hold_job
+from judging.hold import Hold
+from judging.refused import hold_by_lease
 from judging.rows import JobRow
 from judging.rules import granted_lease
 from judging.states import RecordType
@@ -29,8 +29,7 @@ def renew(job: UUID, *, token: UUID | None, runner: UUID, lease_seconds: float |
 
     Without a length: the one this delivery was granted. Raises what the gate raises (runner-protocol §5).
     """
-    with one_transaction():
-        held = hold_job(job)
+    with hold_by_lease(job, "renew", token=token, runner=runner) as held:
         row = held.gate(job, token=token, runner=runner)
         row = extend(held, row, lease_seconds=lease_seconds)
         held.write()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from judging.errors import LeaseMalformed, LeaseStale, Refusal, VerdictMissing, 
 from judging.hold import Hold, hold_job
 from judging.models import Result
 from judging.queue.attach import attach_held
-from judging.records import canonical
+from judging.records import documents_digest
 from judging.rows import JobRow
 from judging.states import Cause, JobState, RecordType
 from judging.text import cut, storable
@@ -143,21 +142,10 @@ def _finish(held: Hold, row: JobRow, result: Result, *, judged: bool, reason: st
         reason=reason,
         result=str(result.id),
         verdict=result.verdict,
-        score=None if result.score is None else repr(result.score),
-        max_score=None if result.max_score is None else repr(result.max_score),
-        documents=documents_digest(result),
+        score=None if result.score is None else repr(float(result.score)),
+        max_score=None if result.max_score is None else repr(float(result.max_score)),
+        documents=documents_digest(result.failure_reason, result.runner_version, result.extra, result.props),
     )
-
-
-def documents_digest(result: Result) -> str:
-    """SHA-256 over what a result holds besides verdict and scores, for the ledger."""
-    document = {
-        "failureReason": result.failure_reason,
-        "runnerVersion": result.runner_version,
-        "extra": result.extra,
-        "props": result.props,
-    }
-    return hashlib.sha256(canonical(document)).hexdigest()
 
 
 def _result(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
@@ -167,6 +155,8 @@ def _result(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
         id=new_id(),
         token=row.token,
         job_id=row.id,
+        submission_id=row.submission,
+        attempt=row.attempt,
         runner_id=row.runner,
         verdict=verdict,
         score=said.score if judged else None,

@@ -165,6 +165,7 @@ def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urg
 
     `reason` is the operator's, None for a first judging.
     """
+    Submission.objects.filter(id=submission.id).update(attempts=attempt)
     lane = Lane.objects.only("priority").get(id=submission.lane_id)
     cap = ProblemVersion.objects.values_list("problem__max_deliveries", flat=True).get(id=submission.version_id)
     replaced = superseded_by_new(held.jobs.values(), submission=submission.id, urgent=urgent)

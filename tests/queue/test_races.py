@@ -43,8 +43,13 @@ def thread_locked(job) -> Iterator[None]:
 
 
 def waiting() -> int:
+    """How many sessions of this database wait for a lock now; other test runs may share the server."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted")
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
+        cursor.execute(
+            "SELECT count(DISTINCT l.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
+            " WHERE NOT l.granted AND a.datname = current_database()"
+        )
         return cursor.fetchone()[0]
 
 
