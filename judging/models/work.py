@@ -33,6 +33,7 @@ class Lane(models.Model):
     active = models.BooleanField(default=False, editable=False)
 
     class Meta:
+        permissions = [("pause_lane", "Can pause and resume a lane")]
         constraints = [
             models.CheckConstraint(name="lane_has_pools", condition=Q(pools__len__gt=0)),
         ]
@@ -97,7 +98,7 @@ class Thread(models.Model):
 class Submission(models.Model):
     """What a participant sent. `author` is the participant's id, None when it came from the jury.
 
-    `props` is compact JSON or empty. `excluded_at` and `deleted_at` are the operators'.
+    `props` is compact JSON or empty. `attempts` is the number of the last one, whose row may be pruned by now.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -108,6 +109,7 @@ class Submission(models.Model):
     author = models.UUIDField(null=True, editable=False)
     props = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+    attempts = models.PositiveIntegerField(default=0, editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
