@@ -100,6 +100,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    # Outermost: what the others say of an error under /api/v1 is a problem document too.
+    "judging.protocol.problem_details.ProblemDetails",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
@@ -271,6 +273,7 @@ STORAGES: dict[str, Any] = {
 WHITENOISE_USE_FINDERS = not PRODUCTION
 WHITENOISE_AUTOREFRESH = not PRODUCTION
 
+_handshakes = None if TESTING else f"{_number('ASSIZE_HANDSHAKES_A_MINUTE', 600)}/min"
 # Closed unless a view opens itself; the runner surface and the human one each name their own authentication.
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
@@ -278,6 +281,10 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "judging.protocol.problem_details.answer",
+    # ASSIZE_HANDSHAKES_A_MINUTE: calls of each kind from one address. A hall of runners that come back together after
+    # a power cut may share one; what this stops is a loop.
+    "DEFAULT_THROTTLE_RATES": dict.fromkeys(("register", "challenge", "token"), _handshakes),
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     # Throttles count by the client's address: as many hops back as there are proxies, else the connection's own.
     "NUM_PROXIES": PROXIES,
@@ -285,7 +292,9 @@ REST_FRAMEWORK: dict[str, Any] = {
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Assize",
     "VERSION": "1",
+    "DESCRIPTION": "What runners and other programs say to Assize. Every error is a problem document (RFC 9457) with a stable `code`.",
     "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
     # From the sidecar, not from a CDN: contest halls have no internet.
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
@@ -307,6 +316,8 @@ DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = 20
 # Reading the user for a log line would cost the session's query.
 DJANGO_STRUCTLOG_USER_ID_FIELD = None
 
+# ASSIZE_JSON_BODY_BYTES: the longest JSON body a program may send; a report carries a document of 256 KiB, often escaped.
+JSON_BODY_BYTES = _number("ASSIZE_JSON_BODY_BYTES", 4 * 1024 * 1024)
 
 
 def _limits() -> Limits:

@@ -1,8 +1,16 @@
 """Every address of the site: pages and the admin for people, /api/v1/ for programs."""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path, re_path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from judging.protocol.problem_details import unknown_route
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
+    path("api/v1/", include("judging.protocol.urls")),
+    path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/v1/docs/", SpectacularSwaggerView.as_view(), name="docs"),
+    # Last under the prefix: programs are told in their own form that there is nothing.
+    re_path(r"^api/v1(?![^/])", unknown_route),
 ]
