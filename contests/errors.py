@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from judging.errors import NotFound, Refusal
+from judging.errors import NotFound, Refusal, Unprocessable
 
 
 class ProblemUnknown(NotFound):
@@ -35,3 +35,16 @@ class SubmissionLimit(Refusal):
     """You have sent as many submissions here as are allowed."""
 
     code = "submission.limit"
+
+
+class FileName(Unprocessable):
+    """A source cannot be called that."""
+
+    code = "submission.fileName"
+
+
+class CrossSite(Refusal):
+    """Another site's page may not do this in your name."""
+
+    code = "request.crossSite"
+    status = HTTPStatus.FORBIDDEN

@@ -15,22 +15,30 @@ from judging.models import ProblemVersion, Submission
 from judging.queue import NewSubmission, Receipt, SourceFile
 
 
+def admit(participant: Participant, assignment: Assignment, *, key: str | None) -> None:
+    """The gates of the contest: doors ask before they store a file, and `submit` asks again.
+
+    A retry of what was accepted passes whatever has closed since (queue.md §5, first row).
+    Raises ActivityClosed, SubmissionLimit.
+    """
+    organization = assignment.round.activity.organization_id
+    if key is not None and queue.known_key(organization, _scope(participant), key):
+        return
+    _must_be_open(assignment)
+    _must_be_within_limit(participant, assignment)
+
+
 def submit(participant: Participant, assignment: Assignment, *, files: tuple[SourceFile, ...], props: str, key: str | None) -> Receipt:
     """Send one submission of a participant in. `props` is compact JSON or empty; `key` an idempotency key.
 
-    Raises ActivityClosed, SubmissionLimit, and what the queue's submit raises.
+    Raises what `admit` and the queue's submit raise.
     """
-    activity = assignment.round.activity
-    receipt_first = key is not None and queue.known_key(activity.organization_id, _scope(participant), key)
-    if not receipt_first:
-        # A retry of what was accepted is answered whatever has closed since (queue.md §5, first row).
-        _must_be_open(assignment)
-        _must_be_within_limit(participant, assignment)
+    admit(participant, assignment, key=key)
     new = NewSubmission(
         lane=assignment.lane_id,
         version=_version(assignment),
         files=files,
-        organization=activity.organization_id,
+        organization=assignment.round.activity.organization_id,
         author=participant.id,
         props=props,
         thread_key=_thread_key(participant, assignment),

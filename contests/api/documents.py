@@ -1,0 +1,260 @@
+"""The JSON documents that go out: camelCase, absent instead of null, instants with six digits (runner-protocol §1)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from rest_framework import serializers
+
+from contests.models import Activity, Round
+from contests.sent import current
+from judging.models import Job, Result, Submission
+from runners.enrol import Clock
+from runners.models import Runner
+
+
+class Instant(serializers.DateTimeField):
+    """UTC, `Z`, always six fractional digits: clients compare them as text."""
+
+    def to_representation(self, value: Any) -> Any:
+        """The moment as text."""
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if isinstance(value, datetime) else value
+
+
+class Document(serializers.Serializer):
+    """A document without the members that have no value."""
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        """What is there to say."""
+        return {name: value for name, value in super().to_representation(instance).items() if value is not None}
+
+
+class AccountDocument(Document):
+    """Who is logged in."""
+
+    id = serializers.IntegerField()
+    email = serializers.CharField(source="username")
+    name = serializers.SerializerMethodField()
+    isOperator = serializers.BooleanField(source="is_staff")
+
+    def get_name(self, user: User) -> str:
+        """The full name, or the login name."""
+        return user.get_full_name() or user.get_username()
+
+
+class EnrolmentDocument(Document):
+    """Somebody's place in an activity."""
+
+    id = serializers.UUIDField()
+    activity = serializers.CharField(source="activity.slug")
+    name = serializers.CharField()
+    joinedAt = Instant(source="joined_at")
+
+
+class ProblemDocument(Document):
+    """A problem as it is used in a round."""
+
+    slug = serializers.CharField()
+    title = serializers.CharField(source="problem.title")
+    problemType = serializers.CharField(source="problem.problem_type")
+    submissionLimit = serializers.IntegerField(source="submission_limit", allow_null=True)
+
+
+class RoundDocument(Document):
+    """A round; its problems only where the reader may see them (`shown`, a set of round ids)."""
+
+    title = serializers.CharField()
+    position = serializers.IntegerField()
+    opensAt = Instant(source="opens_at", allow_null=True)
+    closesAt = Instant(source="closes_at", allow_null=True)
+    problems = serializers.SerializerMethodField()
+
+    def get_problems(self, round_: Round) -> list[dict[str, Any]]:
+        """In their order."""
+        shown = round_.id in self.context["shown"]
+        assignments = list(round_.assignments.all()) if shown else []
+        return [dict(row) for row in ProblemDocument(assignments, many=True).data]
+
+
+class ActivityDocument(Document):
+    """An activity from outside."""
+
+    slug = serializers.CharField()
+    title = serializers.CharField()
+    opensAt = Instant(source="opens_at", allow_null=True)
+    closesAt = Instant(source="closes_at", allow_null=True)
+    enrolmentOpen = serializers.BooleanField(source="enrolment_open")
+    enrolled = serializers.SerializerMethodField()
+    demo = serializers.BooleanField()
+
+    def get_enrolled(self, activity: Activity) -> bool:
+        """Whether the reader takes part."""
+        return activity.id in self.context["enrolled"]
+
+
+class ActivityWithRounds(ActivityDocument):
+    """An activity from inside."""
+
+    rounds = RoundDocument(many=True)
+
+
+class ActivityList(Document):
+    """What is on."""
+
+    activities = ActivityDocument(many=True)
+
+
+class DeliveryDocument(Document):
+    """One hand-out of an attempt, for operators. `ending` is absent while the runner holds it."""
+
+    number = serializers.IntegerField(source="fence")
+    runner = serializers.CharField(source="runner.name", default=None)
+    runnerId = serializers.UUIDField(source="runner_id")
+    claimedAt = Instant(source="claimed_at")
+    endedAt = Instant(source="ended_at")
+    ending = serializers.SerializerMethodField()
+
+    def get_ending(self, delivery: Any) -> str | None:
+        """How it ended, in the ledger's word."""
+        return delivery.ending or None
+
+
+class AttemptDocument(Document):
+    """One attempt at judging a submission. Reason and history are the operators' (`evidence` in the context)."""
+
+    jobId = serializers.UUIDField(source="id")
+    attempt = serializers.IntegerField()
+    state = serializers.CharField()
+    verdict = serializers.SerializerMethodField()
+    score = serializers.SerializerMethodField()
+    maxScore = serializers.SerializerMethodField()
+    voided = serializers.SerializerMethodField()
+    deliveries = serializers.IntegerField()
+    createdAt = Instant(source="created_at")
+    finishedAt = Instant(source="finished_at")
+    reason = serializers.CharField()
+    history = DeliveryDocument(source="delivery_set", many=True)
+
+    def get_fields(self) -> dict[str, Any]:
+        """Without what only operators see, for everybody else."""
+        fields = super().get_fields()
+        if not self.context.get("evidence", True):
+            del fields["reason"], fields["history"]
+        return fields
+
+    def get_verdict(self, job: Job) -> str | None:
+        """The runner's word, while it counts."""
+        return getattr(_counting(job), "verdict", None) or None
+
+    def get_score(self, job: Job) -> float | None:
+        """Points, if the problem's type gives any."""
+        return getattr(_counting(job), "score", None)
+
+    def get_maxScore(self, job: Job) -> float | None:  # noqa: N802 - named by the member
+        """The most there could be."""
+        return getattr(_counting(job), "max_score", None)
+
+    def get_voided(self, job: Job) -> bool | None:
+        """Present when an operator took the result out of the count."""
+        return True if job.voided_at else None
+
+
+def _counting(job: Job | None) -> Result | None:
+    """The result of an attempt, unless it has none or it was voided."""
+    return getattr(job, "result", None) if job is not None and job.voided_at is None else None
+
+
+class SubmissionDocument(Document):
+    """A submission: the attempt that speaks for it, and all attempts, newest first."""
+
+    id = serializers.UUIDField()
+    activity = serializers.CharField(source="lane.assignment.round.activity.slug")
+    problem = serializers.CharField(source="lane.assignment.slug")
+    fileName = serializers.SerializerMethodField()
+    createdAt = Instant(source="created_at")
+    attempts = serializers.SerializerMethodField()
+
+    def to_representation(self, instance: Submission) -> dict[str, Any]:
+        """The document; `state`, `verdict`, `score` and `maxScore` are those of the attempt that counts."""
+        document = super().to_representation(instance)
+        counting = current(list(instance.jobs.all()))
+        if counting is not None:
+            spoken = AttemptDocument(counting, context=self.context).data
+            document |= {name: spoken[name] for name in ("state", "verdict", "score", "maxScore") if name in spoken}
+        return document
+
+    def get_fileName(self, submission: Submission) -> str | None:  # noqa: N802 - named by the member
+        """The source's name."""
+        return next((file.file_name for file in submission.files.all()), None)
+
+    def get_attempts(self, submission: Submission) -> list[dict[str, Any]]:
+        """Newest first."""
+        return [dict(row) for row in AttemptDocument(submission.jobs.all(), many=True, context=self.context).data]
+
+
+class SubmissionList(Document):
+    """A page of submissions, newest first; `before` asks for the next one, absent at the end."""
+
+    submissions = SubmissionDocument(many=True)
+    before = serializers.UUIDField(allow_null=True)
+
+
+class RunnerDocument(Document):
+    """A machine, for operators; read with `runners_now`."""
+
+    id = serializers.UUIDField()
+    fingerprint = serializers.CharField()
+    name = serializers.CharField()
+    product = serializers.CharField()
+    version = serializers.CharField()
+    problemTypes = serializers.ListField(source="problem_types", child=serializers.CharField())
+    external = serializers.BooleanField()
+    tags = serializers.ListField(child=serializers.CharField())
+    state = serializers.CharField()
+    connected = serializers.SerializerMethodField()
+    jobsDone = serializers.IntegerField(source="jobs_done")
+    registeredAt = Instant(source="registered_at")
+    approvedAt = Instant(source="approved_at")
+    revokedAt = Instant(source="revoked_at")
+    lastSeenAt = Instant(source="last_seen_at")
+
+    def get_connected(self, runner: Runner) -> bool:
+        """Whether it spoke lately, by the database's clock."""
+        now: datetime | None = getattr(runner, "now", None)
+        seen = runner.last_seen_at
+        return bool(now and seen and now - seen <= settings.LIMITS.connected_within)
+
+
+def runners_now() -> Any:
+    """All runners, newest first, each with the database's clock beside it."""
+    return Runner.objects.annotate(now=Clock()).order_by("-registered_at", "-id")
+
+
+class RunnerList(Document):
+    """All machines."""
+
+    runners = RunnerDocument(many=True)
+
+
+class RunnerRevoked(Document):
+    """A machine that judges no more, and the jobs it had to give back."""
+
+    runner = RunnerDocument()
+    returned = serializers.ListField(child=serializers.UUIDField())
+
+
+class JobOpened(Document):
+    """The job of a new attempt."""
+
+    jobId = serializers.UUIDField()
+
+
+class MaintenanceDocument(Document):
+    """How far the doors are open, since when, and why."""
+
+    level = serializers.CharField()
+    since = Instant()
+    reason = serializers.CharField()

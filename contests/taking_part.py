@@ -1,0 +1,75 @@
+"""Who takes part in what, and what they may see of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+
+from contests.errors import EnrolmentClosed, NotEnrolled
+from contests.models import Activity, Participant
+from contests.submit import database_now
+from judging.errors import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An activity with its rounds, and the ids of the rounds whose problems may be shown."""
+
+    activity: Activity
+    shown: frozenset[UUID]
+
+
+def activity_of(slug: str) -> Activity:
+    """The activity of this name. Raises NotFound."""
+    found = Activity.objects.filter(slug=slug).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def enrolled_in(user: User) -> set[UUID]:
+    """The activities an account takes part in."""
+    return set(Participant.objects.filter(user=user).values_list("activity", flat=True))
+
+
+def visible_to(user: User, *, everything: bool) -> QuerySet[Activity]:
+    """The activities an account takes part in or may join."""
+    found = Activity.objects.all()
+    return found if everything else found.filter(Q(enrolment_open=True) | Q(id__in=enrolled_in(user)))
+
+
+def look_into(user: User, slug: str, *, everything: bool) -> Seen:
+    """What an account may see inside an activity: problems of begun rounds, if it takes part.
+
+    Raises NotFound for an unknown one, NotEnrolled for one that the account neither takes part in nor may join.
+    """
+    found = Activity.objects.filter(slug=slug).prefetch_related("rounds__assignments__problem").first()
+    if found is None:
+        raise NotFound
+    takes_part = Participant.objects.filter(user=user, activity=found).exists()
+    if not (everything or takes_part or found.enrolment_open):
+        raise NotEnrolled
+    return Seen(found, _shown(found, begun_only=not everything) if everything or takes_part else frozenset())
+
+
+def enrol(user: User, slug: str) -> tuple[Participant, bool]:
+    """The account's place in an activity, and whether it is new. Raises NotFound, EnrolmentClosed."""
+    activity = activity_of(slug)
+    there = Participant.objects.select_related("activity").filter(activity=activity, user=user).first()
+    if there is not None:
+        return there, False
+    over = activity.closes_at is not None and activity.closes_at <= database_now()
+    if over or not activity.enrolment_open:
+        raise EnrolmentClosed
+    name = user.get_full_name() or user.get_username()
+    return Participant.objects.get_or_create(activity=activity, user=user, defaults={"name": name})
+
+
+def _shown(activity: Activity, *, begun_only: bool) -> frozenset[UUID]:
+    """The rounds that have begun, the activity's own beginning counted; all of them when asked so."""
+    now = database_now()
+    begins = {round_.id: [moment for moment in (activity.opens_at, round_.opens_at) if moment] for round_ in activity.rounds.all()}
+    return frozenset(id_ for id_, moments in begins.items() if not begun_only or all(moment <= now for moment in moments))
