@@ -6,9 +6,10 @@ from uuid import UUID
 
 from judging.durable import one_transaction
 from judging.errors import AttemptFileDuplicate, FileMissing, MalformedRequest
-from judging.hold import Hold, hold_job
+from judging.hold import Hold
 from judging.models import Attachment, RunnerAttachment, StoredFile
 from judging.queue.renew import hear
+from judging.refused import hold_by_lease
 from judging.rows import JobRow
 from judging.text import storable
 
@@ -21,8 +22,7 @@ def attach(job: UUID, *, token: UUID | None, runner: UUID, file: UUID | None, na
     Raises what the gate raises, then AttemptFileDuplicate, then FileMissing; the last two keep the delivery heard.
     """
     refusal: AttemptFileDuplicate | FileMissing | None = None
-    with one_transaction():
-        held = hold_job(job)
+    with hold_by_lease(job, "attach", token=token, runner=runner) as held:
         row = hear(held, held.gate(job, token=token, runner=runner))
         try:
             attach_held(held, row, file=file, name=name)

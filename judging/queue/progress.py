@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from judging.durable import one_transaction
 from judging.errors import JobAdmitted, MalformedRequest
-from judging.hold import Hold, hold_job
+from judging.hold import Hold
 from judging.queue.renew import extend
+from judging.refused import hold_by_lease
 from judging.rows import JobRow
 from judging.states import RecordType
 from judging.text import storable
@@ -23,8 +23,7 @@ def progress(job: UUID, *, token: UUID | None, runner: UUID, outside_id: str | N
     the job is admitted under another id already.
     """
     outside = None if outside_id is None else _outside(outside_id)
-    with one_transaction():
-        held = hold_job(job)
+    with hold_by_lease(job, "progress", token=token, runner=runner) as held:
         row = extend(held, held.gate(job, token=token, runner=runner), lease_seconds=None)
         if outside is not None:
             _admit(held, row, outside)

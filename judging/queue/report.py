@@ -8,12 +8,12 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import F
 
-from judging.durable import one_transaction
 from judging.errors import LeaseMalformed, LeaseStale, Refusal, VerdictMissing, VerdictTooLong
-from judging.hold import Hold, hold_job
+from judging.hold import Hold
 from judging.models import Result
 from judging.queue.attach import attach_held
 from judging.records import documents_digest
+from judging.refused import hold_by_lease
 from judging.rows import JobRow
 from judging.states import Cause, JobState, RecordType
 from judging.text import cut, storable
@@ -55,8 +55,8 @@ def report(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Repo
     `token` is None when what came could not be a token. Raises, in this order: NotFound, LeaseMalformed,
     (repeat), LeaseStale, LeaseForeign, JobStateWrong, VerdictMissing, VerdictTooLong.
     """
-    with one_transaction():
-        held = hold_job(job)
+    claimed = None if said.infrastructure_failure else cut(storable(said.verdict or ""), settings.LIMITS.verdict_length)
+    with hold_by_lease(job, "report", token=token, runner=runner, verdict=claimed) as held:
         if token is None:
             raise LeaseMalformed
         repeated = _repeat(held.jobs[job], token=token, runner=runner)
@@ -77,8 +77,7 @@ def check_lease(job: UUID, *, token: UUID | None, runner: UUID) -> Reported | No
     Doors that must refuse a document first ask this, so that a stale holder hears of its lease and not of
     its document. `report` asks again under its own lock. Raises as report does, up to JobStateWrong.
     """
-    with one_transaction():
-        held = hold_job(job)
+    with hold_by_lease(job, "report", token=token, runner=runner) as held:
         if token is None:
             raise LeaseMalformed
         repeated = _repeat(held.jobs[job], token=token, runner=runner)
