@@ -17,3 +17,8 @@ def cut(text: str, most_bytes: int) -> str:
         return text
     room = most_bytes - len(CUT.encode())
     return raw[:room].decode(errors="ignore") + CUT
+
+
+def printable(text: str) -> str:
+    """The text with everything that could move a terminal's cursor or hide from the eye written as its escape."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

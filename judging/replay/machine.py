@@ -198,6 +198,8 @@ def _judgement(record: Record, row: JobRow | None) -> Judgement:
         id=UUID(str(data["result"])),
         token=row.token,
         job=row.id,
+        submission=row.submission,
+        attempt=row.attempt,
         runner=row.runner,
         verdict=str(data["verdict"]),
         score=None if score is None else str(score),

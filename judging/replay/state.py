@@ -11,6 +11,7 @@ from uuid import UUID
 
 from judging.records import RowText
 from judging.rows import JobRow
+from judging.text import printable
 
 
 class Kind(StrEnum):
@@ -68,7 +69,8 @@ class Divergence(Exception):
         text = f"thread {self.place.thread}, record {self.place.n}: {self.kind}: {self.words}{named}"
         if self.difference is None:
             return text
-        return f"{text}; {self.difference.column}: logged {self.difference.logged}, found {self.difference.found}"
+        logged, found = (printable(str(value)) for value in (self.difference.logged, self.difference.found))
+        return f"{text}; {self.difference.column}: logged {logged}, found {found}"
 
     def document(self) -> dict[str, str | int | None]:
         """As JSON for programs; values are their text, None where there is none."""
@@ -99,6 +101,8 @@ class Judgement:
     id: UUID
     token: UUID
     job: UUID
+    submission: UUID
+    attempt: int
     runner: UUID
     verdict: str
     score: str | None

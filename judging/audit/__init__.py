@@ -1,0 +1,15 @@
+"""Does the ledger, by the published rules, explain everything the tables hold? (ledger.md §4).
+
+Nothing is stopped for an audit and nothing is repaired by it.
+
+snapshot   one consistent look at the ledger and the tables, thread by thread
+run        `audit` and `explain`
+crossing   what must be unique or known across threads
+proof      what audits have shown: `last_audit`, `results_are_proved`
+"""
+
+from judging.audit.proof import last_audit, newest_mark, results_are_proved
+from judging.audit.run import Outcome, audit, explain
+from judging.audit.snapshot import Moment, Scope
+
+__all__ = ["Moment", "Outcome", "Scope", "audit", "explain", "last_audit", "newest_mark", "results_are_proved"]

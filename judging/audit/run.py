@@ -1,0 +1,171 @@
+"""audit: replay every thread inside one snapshot and compare it with the tables (ledger.md §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from judging.audit.crossing import breaches
+from judging.audit.snapshot import Moment, Scope, ThreadView, snapshot, threads
+from judging.durable import one_transaction
+from judging.models import Audit, AuditResult, AuditScope
+from judging.records import Record
+from judging.replay import Divergence, State, compare, replay
+from judging.replay.exported import Anchor, Moored
+
+KEPT = 100
+"""How many divergences are told; the others are counted."""
+_STEP = 200
+
+Seeing = Callable[[Iterator[Record]], Iterator[Record]]
+"""Sees every record pass by and hands it on."""
+
+
+def _blind(records: Iterator[Record]) -> Iterator[Record]:
+    return records
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an audit found. `tails` is the last record of each thread, as far as it is equal."""
+
+    scope: Scope
+    moment: Moment
+    records: int = 0
+    threads: int = 0
+    skipped: int = 0
+    diverged: int = 0
+    anchors: int = 0
+    divergences: list[Divergence] = field(default_factory=list)
+    tails: dict[UUID, Anchor] = field(default_factory=dict)
+
+    @property
+    def result(self) -> AuditResult:
+        """What it amounts to."""
+        if self.diverged:
+            return AuditResult.DIVERGED
+        return AuditResult.UNKNOWN if self.skipped else AuditResult.EQUAL
+
+    @property
+    def words(self) -> str:
+        """The first divergence, or how much is equal."""
+        if self.divergences:
+            more = f" ({self.diverged - 1} more)" if self.diverged > 1 else ""
+            return f"{self.divergences[0]}{more}"
+        passed = f"; {self.skipped} of an unknown kind were skipped" if self.skipped else ""
+        return f"{self.records} records of {self.threads} threads explain the tables{passed}"
+
+    def add(self, divergence: Divergence) -> None:
+        """Count one, and tell of it while there is room."""
+        self.diverged += 1
+        if len(self.divergences) < KEPT:
+            self.divergences.append(divergence)
+
+
+def audit(
+    scope: Scope | None = None,
+    *,
+    anchors: Mapping[UUID, Anchor] | None = None,
+    progress: Callable[[int], object] = lambda _: None,
+    watch: Callable[[Moment], Seeing] = lambda _: _blind,
+) -> Outcome:
+    """Audit a scope, everything by default, and remember the outcome.
+
+    Each thread is told to its first divergence. `progress` hears how many records were read; `watch` is given the
+    moment and answers who sees the records pass by. Raises a database error when the look itself fails.
+    """
+    scope = scope or Scope()
+    moored = Moored(anchors or {})
+    with snapshot() as moment, closing(threads(scope)) as views:
+        outcome = Outcome(scope, moment)
+        see = watch(moment)
+        for view in views:
+            _audit_thread(view, outcome, moored, see)
+            if outcome.threads % _STEP == 0:
+                progress(outcome.records)
+        progress(outcome.records)
+        if scope.kind is AuditScope.ALL:
+            _audit_whole(outcome, moored)
+    outcome.anchors = moored.met
+    _remember(outcome)
+    return outcome
+
+
+class _Counted:
+    """Records that know how many of them were read."""
+
+    def __init__(self, records: Iterator[Record]) -> None:
+        self._records = records
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        for record in self._records:
+            self.count += 1
+            yield record
+
+
+def _audit_thread(view: ThreadView, outcome: Outcome, moored: Moored, see: Seeing) -> None:
+    """One thread, to its first divergence. What is left of its records is still seen, so that exports are whole."""
+    counted = _Counted(see(view.records))
+    try:
+        state = replay(view.id, moored.pass_by(counted))
+        outcome.skipped += state.skipped
+        moored.missing(view.id, last=state.n)
+        compare(state, view.tables)
+        if state.n:
+            outcome.tails[view.id] = Anchor(state.n, state.tail)
+    except Divergence as divergence:
+        outcome.add(divergence)
+        _exhaust(counted)
+    outcome.threads += 1
+    outcome.records += counted.count
+
+
+def _exhaust(records: Iterable[Record]) -> None:
+    for _ in records:
+        pass
+
+
+def _audit_whole(outcome: Outcome, moored: Moored) -> None:
+    """What only a look at everything can tell: keys and ids across threads, anchored threads that are gone."""
+    for divergence in breaches():
+        outcome.add(divergence)
+    for thread in moored.unmet():
+        try:
+            moored.missing(thread, last=0)
+        except Divergence as divergence:
+            outcome.add(divergence)
+
+
+def explain(thread: UUID) -> State | Divergence:
+    """Where one thread stands by its ledger, or why that cannot be said. Nothing is remembered."""
+    state: State | Divergence = State(thread)
+    with snapshot(), closing(threads(Scope(AuditScope.THREADS, threads=(thread,)))) as views:
+        for view in views:
+            try:
+                state = replay(view.id, view.records)
+                compare(state, view.tables)
+            except Divergence as divergence:
+                state = divergence
+    return state
+
+
+def _remember(outcome: Outcome) -> None:
+    """Keep what came of it, for the dashboard and for the publication of results."""
+    moment = outcome.moment
+    with one_transaction():
+        Audit.objects.create(
+            at=moment.at,
+            server=moment.server,
+            snapshot=moment.snapshot,
+            scope=outcome.scope.kind,
+            lanes=list(outcome.scope.lanes),
+            result=outcome.result,
+            records=outcome.records,
+            threads=outcome.threads,
+            skipped=outcome.skipped,
+            diverged=outcome.diverged,
+            words=outcome.words,
+        )

@@ -1,0 +1,180 @@
+"""One consistent look at the ledger and at everything it explains, thread by thread (ledger.md §4).
+
+Five streams ordered by thread are read side by side through server-side cursors of one repeatable-read transaction:
+memory does not grow with the ledger, and writers are neither stopped nor half seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from judging.models import Audit, AuditScope
+from judging.records import COLUMNS, Record, documents_digest
+from judging.replay import Handout, Judgement, Seal, StoredJob, Tables, ThreadColumns
+
+_BATCH = 2_000
+_NO_THREAD = UUID(int=0)
+"""Under which rows stand that belong to no thread at all: the database's constraints forbid them."""
+_FOREIGN = {"thread", "submission", "lane", "version", "runner"}
+_JOB = ", ".join(f"j.{name}_id" if name in _FOREIGN else f"j.{name}" for name in COLUMNS)
+
+# All begin with the thread and are ordered by it: the scope's condition takes the place of {}.
+RECORDS = """
+SELECT r.thread, r.n, r.at, r.v, r.type, r.job, r.actor, r.data::text, r.after, r.hash
+FROM judging_ledgerrecord r WHERE r.thread {} ORDER BY r.thread, r.n
+"""
+THREADS = """
+SELECT t.id, t.n, t.tail, t.last_at, t.head, t.head_priority, t.head_created_at, t.running, t.claimable
+FROM judging_thread t WHERE t.id {} ORDER BY t.id
+"""
+SEALS = "SELECT s.thread, s.n, s.tail FROM judging_threadseal s WHERE s.thread {} ORDER BY s.thread"
+JOBS = f"SELECT j.thread_id, j.n, {_JOB} FROM judging_job j WHERE j.thread_id {{}} ORDER BY j.thread_id"
+_THREAD_OF_JOB = f"coalesce(j.thread_id, '{_NO_THREAD}')"
+DELIVERIES = f"""
+SELECT {_THREAD_OF_JOB}, d.token, d.job_id, d.fence, d.runner_id, d.claimed_at, d.ended_at, d.ending
+FROM judging_delivery d LEFT JOIN judging_job j ON j.id = d.job_id WHERE {_THREAD_OF_JOB} {{}} ORDER BY 1
+"""
+RESULTS = """
+SELECT s.thread_id, r.id, r.token, r.job_id, r.submission_id, r.attempt, r.runner_id, r.verdict, r.score, r.max_score,
+    r.infrastructure_failure, r.failure_reason, r.runner_version, r.extra, r.props, r.created_at
+FROM judging_result r JOIN judging_submission s ON s.id = r.submission_id WHERE s.thread_id {} ORDER BY s.thread_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which threads to look at: all, those of some lanes, some by name, or those with news since an audit."""
+
+    kind: AuditScope = AuditScope.ALL
+    lanes: tuple[UUID, ...] = ()
+    threads: tuple[UUID, ...] = ()
+    since: Audit | None = None
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """What a thread's id must satisfy in SQL, with its parameters."""
+        if self.kind is AuditScope.LANES:
+            return "IN (SELECT id FROM judging_thread WHERE lane_id = ANY (%s))", [list(self.lanes)]
+        if self.kind is AuditScope.THREADS:
+            return "= ANY (%s)", [list(self.threads)]
+        if self.since is not None:
+            return (
+                "IN (SELECT n.thread FROM judging_ledgerrecord n WHERE n.xid >= pg_snapshot_xmin(%s::pg_snapshot)"
+                " AND NOT pg_visible_in_snapshot(n.xid, %s::pg_snapshot))"
+            ), [self.since.snapshot, self.since.snapshot]
+        return "IS NOT NULL", []
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a snapshot sees: up to when, of which server, and which transactions."""
+
+    at: datetime
+    server: str
+    snapshot: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadView:
+    """One thread as the snapshot has it. `records` are read as they are asked for, and only once."""
+
+    id: UUID
+    records: Iterator[Record]
+    tables: Tables
+
+
+class Stream:
+    """Rows in the order of their first column, taken group by group."""
+
+    def __init__(self, rows: Iterator[tuple[Any, ...]]) -> None:
+        self._rows = rows
+        self._next = next(rows, None)
+
+    @property
+    def key(self) -> UUID | None:
+        """The next group's key; None at the end."""
+        return None if self._next is None else self._next[0]
+
+    def take(self, key: UUID) -> Iterator[tuple[Any, ...]]:
+        """The rows under a key, which must be the next; none when it is not."""
+        while self._next is not None and self._next[0] == key:
+            row, self._next = self._next, next(self._rows, None)
+            yield row
+
+
+@contextmanager
+def snapshot() -> Iterator[Moment]:
+    """Hold one repeatable-read, read-only transaction; its moment. It may last as long as the ledger is long."""
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        cursor.execute("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
+        cursor.execute("SELECT judge_now(), judge_server(), pg_current_snapshot()::text")
+        yield Moment(*cursor.fetchone())
+
+
+def count_records(scope: Scope) -> int:
+    """How many records a look at this scope will read."""
+    condition, parameters = scope.condition()
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM judging_ledgerrecord r WHERE r.thread {condition}", parameters)
+        counted: int = cursor.fetchone()[0]
+    return counted
+
+
+def threads(scope: Scope) -> Generator[ThreadView]:
+    """Every thread that the ledger or a table knows, in the order of ids. Only inside `snapshot()`."""
+    records, rows, seals, jobs, deliveries, results = (
+        Stream(_rows(name, sql, scope))
+        for name, sql in (
+            ("records", RECORDS),
+            ("threads", THREADS),
+            ("seals", SEALS),
+            ("jobs", JOBS),
+            ("deliveries", DELIVERIES),
+            ("results", RESULTS),
+        )
+    )
+    streams = (records, rows, seals, jobs, deliveries, results)
+    while keys := [stream.key for stream in streams if stream.key is not None]:
+        thread = min(keys)
+        columns = [ThreadColumns(*row[1:]) for row in rows.take(thread)]
+        sealed = [Seal(*row[1:]) for row in seals.take(thread)]
+        tables = Tables(
+            thread=columns[0] if columns else None,
+            seal=sealed[0] if sealed else None,
+            jobs=[StoredJob(row[1], row[2:]) for row in jobs.take(thread)],
+            handouts=[Handout(*row[1:]) for row in deliveries.take(thread)],
+            judgements=[_judgement(row[1:]) for row in results.take(thread)],
+        )
+        told = (_record(row) for row in records.take(thread))
+        yield ThreadView(thread, told, tables)
+        for _ in told:
+            """Whoever stopped at a divergence leaves the rest of the thread's records here."""
+
+
+def _rows(name: str, sql: str, scope: Scope) -> Iterator[tuple[Any, ...]]:
+    """A statement's rows through a server-side cursor, in batches and in binary."""
+    condition, parameters = scope.condition()
+    with connection.connection.cursor(name=f"audit_{name}", binary=True) as cursor:
+        cursor.itersize = _BATCH
+        cursor.execute(sql.format(condition), parameters)
+        yield from cursor
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    thread, n, at, v, kind, job, actor, data, after, digest = row
+    return Record(thread, n, at, v, kind, job, actor, json.loads(data), after, digest)
+
+
+def _judgement(row: tuple[Any, ...]) -> Judgement:
+    keys, (score, most, failed, *documents, created_at) = row[:7], row[7:]
+    scores = (None if score is None else repr(score), None if most is None else repr(most))
+    values = [*keys, *scores, failed, documents_digest(*documents), created_at]
+    return Judgement(*values)
