@@ -9,6 +9,7 @@ from judging.protocol.problem_details import unknown_route
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("judging.protocol.urls")),
+    path("api/v1/", include("contests.api.urls")),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/v1/docs/", SpectacularSwaggerView.as_view(), name="docs"),
     # Last under the prefix: programs are told in their own form that there is nothing.
