@@ -40,6 +40,7 @@ class Limits:
     connected_within: timedelta = timedelta(minutes=2)
     drain: timedelta = timedelta(seconds=300)
     unattached: timedelta = timedelta(hours=24)
+    ticket: timedelta = timedelta(days=30)
 
 
 def granted_lease(asked_seconds: float | None, *, default: timedelta, limits: Limits) -> timedelta:

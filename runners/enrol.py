@@ -27,7 +27,7 @@ from runners.errors import (
     TagsLength,
     Unauthenticated,
 )
-from runners.models import BearerToken, Pool, Runner, RunnerState
+from runners.models import BearerToken, Nonce, Pool, Runner, RunnerState
 
 # The database's clock decides what has expired; a spent nonce is a deleted row, so two calls cannot both spend it.
 _SPEND = "DELETE FROM runners_nonce WHERE digest = %s RETURNING fingerprint, expires_at <= judge_now()"
@@ -215,6 +215,13 @@ def revoke(runner: UUID, *, reason: str) -> bool:
         .exclude(state=RunnerState.REVOKED)
         .update(state=RunnerState.REVOKED, revoked_at=Clock(), revoke_reason=reason[:500])
     )
+
+
+def drop_expired() -> int:
+    """Remove nonces and tokens whose time is over; how many."""
+    nonces, _ = Nonce.objects.filter(expires_at__lte=Clock()).delete()
+    tokens, _ = BearerToken.objects.filter(expires_at__lte=Clock()).delete()
+    return nonces + tokens
 
 
 def clean_tags(tags: Iterable[str], *, limits: Any) -> list[str]:

@@ -10,11 +10,12 @@ from contests.retention import prune_activities, reset_rehearsal
 from contests.routing import assign
 from judging import queue
 from judging.errors import LeaseStale, NotFound
-from judging.models import Job, Problem, Submission
+from judging.models import Job, Problem, ProblemVersion, Submission
 from runners import enrol
 from runners.keys import new_id
 from runners.models import Nonce
-from tests.factories import approved_runner, submission
+from tests import factories
+from tests.factories import Work
 
 
 @pytest.fixture
@@ -23,13 +24,15 @@ def activity(transactional_db) -> Activity:
 
 
 @pytest.fixture
-def lane(activity):
+def lane(activity) -> Work:
+    """An assignment's lane in the activity, as the factories take work."""
     problem = Problem.objects.create(slug="a", title="A")
-    return assign(Round.objects.create(activity=activity, title="One"), problem, slug="A").lane
+    version = ProblemVersion.objects.create(problem=problem, number=1)
+    return Work(problem, version, assign(Round.objects.create(activity=activity, title="One"), problem, slug="A").lane)
 
 
 def test_the_rows_of_an_activity_that_ended_long_ago_leave(activity, lane, clock):
-    queue.cancel(submission(lane=lane).job, by="user:1", reason="no")
+    queue.cancel(factories.submission(lane).job, by="user:1", reason="no")
     Activity.objects.update(closes_at=clock.now())
     clock.forward(days=29)
     assert prune_activities() == 0
@@ -39,14 +42,14 @@ def test_the_rows_of_an_activity_that_ended_long_ago_leave(activity, lane, clock
 
 
 def test_an_activity_without_an_end_keeps_its_rows(lane, clock):
-    queue.cancel(submission(lane=lane).job, by="user:1", reason="no")
+    queue.cancel(factories.submission(lane).job, by="user:1", reason="no")
     clock.forward(days=4000)
 
     assert prune_activities() == 0
 
 
 def test_no_ticket_lives_under_25_hours(activity, lane, clock):
-    queue.cancel(submission(lane=lane).job, by="user:1", reason="no")
+    queue.cancel(factories.submission(lane).job, by="user:1", reason="no")
     Activity.objects.update(closes_at=clock.now())
     clock.forward(hours=24)
 
@@ -56,8 +59,8 @@ def test_no_ticket_lives_under_25_hours(activity, lane, clock):
 
 
 def test_prune_says_what_it_removed(transactional_db, clock, capsys):
-    runner = approved_runner()
-    enrol.challenge(runner.fingerprint)
+    box = factories.box()
+    enrol.challenge(box.fingerprint)
     clock.forward(seconds=121)
     call_command("prune")
 
@@ -66,16 +69,16 @@ def test_prune_says_what_it_removed(transactional_db, clock, capsys):
 
 
 def test_a_reset_rehearsal_starts_clean_and_fences_off_who_still_judges(activity, lane):
-    runner = approved_runner()
-    submission(lane=lane)
-    job = queue.claim(runner.id)
-    waiting = submission(lane=lane)
+    box = factories.box()
+    factories.submission(lane)
+    job = factories.claimed(box)
+    waiting = factories.submission(lane)
 
     assert reset_rehearsal(activity.id, by="user:1", reason="over again") == 2
     assert reset_rehearsal(activity.id, by="user:1", reason="over again") == 0
     assert Job.objects.get(id=waiting.job).state == "cancelled"
     with pytest.raises(LeaseStale):
-        queue.report(job.row.id, queue.Report(verdict="Accepted"), token=job.row.token, runner=runner.id)
+        queue.report(job.row.id, queue.Report(verdict="Accepted"), token=job.row.token, runner=box.id)
     assert not Submission.objects.filter(deleted_at=None).exists()
 
 
