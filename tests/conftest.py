@@ -99,7 +99,7 @@ def _empty_tables(self):
         cursor.execute(";".join(f'DELETE FROM "{name}"' for name in tables))
 
 
-TransactionTestCase._fixture_teardown = _empty_tables  # type: ignore[method-assign]
+TransactionTestCase._fixture_teardown = _empty_tables  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")
@@ -128,7 +128,7 @@ class Clock:
     def forward(self, **span: float) -> None:
         """Move the clock on by a timedelta's arguments."""
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE test_clock SET ahead = ahead + %s", [timedelta(**span)])
+            cursor.execute("UPDATE test_clock SET ahead = ahead + %s", [timedelta(**span)])  # type: ignore[list-item]
 
     def reset(self) -> None:
         """The true time again."""
