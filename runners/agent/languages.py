@@ -56,10 +56,11 @@ def _gcc(identifier: str, family: str, compiler: str, standard: str, extensions:
 JAVA_RUN = ("java", "-Xmx{memory}", "-Xss64m", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-cp", "{program}", "{main}")
 """A heap as large as the whole limit: a program that outgrows it is killed by the kernel, which is the one sign of too much memory."""
 
+# The first of a family is the one a source without a language is taken for.
 TABLE: tuple[Language, ...] = (
     *(_c(identifier, standard) for identifier, standard in (("c", "gnu17"), ("c11", "gnu11"), ("c17", "gnu17"))),
-    *(_cpp(f"cpp{year}", f"gnu++{year}") for year in ("11", "14", "17", "20")),
     _cpp("cpp", "gnu++17"),
+    *(_cpp(f"cpp{year}", f"gnu++{year}") for year in ("11", "14", "17", "20")),
     Language(
         *("python3", "python", (".py", ".py3")),
         compile=("python3", "-m", "py_compile", "{source}"),

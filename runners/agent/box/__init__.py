@@ -16,7 +16,7 @@ from runners.agent.box.sweep import remove_tree, sweep
 from runners.agent.box.unsafe import UnsafeBox
 from runners.agent.errors import Unavailable
 
-__all__ = ["Box", "BoxSettings", "Cancelled", "Command", "Ended", "Limits", "Outcome", "open_box"]
+__all__ = ["UNPRIVILEGED_UID", "Box", "BoxSettings", "Cancelled", "Command", "Ended", "Limits", "Outcome", "open_box"]
 
 UNPRIVILEGED_UID = 64999
 """Nobody's: no other service's processes share it, as they would share `nobody`."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from runners.agent.printable import printable
+from runners.agent.programs import LOG_CHARACTERS
 from runners.agent.standard_io import TYPE
 from runners.agent.standard_io.judge import Judgement
 from runners.agent.standard_io.scoring import GroupScore, Judged
@@ -26,9 +28,10 @@ def details(judgement: Judgement) -> dict[str, Any]:
     return document | ({"reason": judgement.reason} if judgement.reason else {})
 
 
-def compilation(judgement: Judgement) -> dict[str, str]:
+def compilation(judgement: Judgement, *, log_characters: int = LOG_CHARACTERS) -> dict[str, str]:
+    """`skipped`, `ok` or `failed`, and what the compiler said."""
     status = {None: "skipped", True: "ok", False: "failed"}[judgement.compiled]
-    return {"status": status, "log": judgement.compiler_log}
+    return {"status": status, "log": printable(judgement.compiler_log, log_characters)}
 
 
 def _group(score: GroupScore) -> dict[str, Any]:

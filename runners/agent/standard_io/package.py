@@ -49,8 +49,8 @@ class Package:
         return config
 
 
-def read_package(root: Path) -> Package:
-    """Read the package unpacked at `root`. Raises Invalid with every fault found."""
+def read_package(root: Path, *, notes: tuple[str, ...] = ()) -> Package:
+    """Read the package unpacked at `root`; `notes` are those of the unpacking. Raises Invalid with every fault found."""
     if not (root / "config.yml").is_file():
         raise Invalid("package", ["config.yml is missing"])
     document = parse_yaml((root / "config.yml").read_bytes())
@@ -60,7 +60,7 @@ def read_package(root: Path) -> Package:
     _match(config, tests, root, reading)
     if reading.faults:
         raise Invalid("package", reading.faults)
-    return Package(root, document, config, tests, _notes(root))
+    return Package(root, document, config, tests, (*notes, *_notes(root)))
 
 
 def _tests(folder: Path, reading: Reading) -> tuple[Test, ...]:

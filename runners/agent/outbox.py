@@ -1,0 +1,65 @@
+"""Results on their way: spooled first, sent, and sent again when an earlier attempt did not bring them over."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from pathlib import Path
+
+from runners.agent.api import Api
+from runners.agent.deliver import Courier, Delivered
+from runners.agent.spool import Finished, Spool
+
+log = logging.getLogger(__name__)
+AGAIN_AFTER_S = 30.0
+
+
+class Outbox:
+    """The spool, and which of its results some worker is sending right now."""
+
+    def __init__(self, spool: Spool, api: Api) -> None:
+        self._spool = spool
+        self._api = api
+        self._lock = threading.Lock()
+        self._under_way: set[Path] = set()
+        self._next_at = 0.0
+
+    def put(self, finished: Finished) -> Path:
+        """Store a result that the caller is about to send."""
+        with self._lock:
+            place = self._spool.put(finished)
+            self._under_way.add(place)
+            return place
+
+    def send(self, place: Path, finished: Finished, courier: Courier) -> Delivered:
+        """Send a stored result, and forget it unless it is still worth sending. Raises NotEnrolled, Revoked: then it is kept."""
+        try:
+            delivered = courier.deliver(finished)
+            if delivered is not Delivered.KEPT:
+                self._spool.remove(place)
+            return delivered
+        finally:
+            with self._lock:
+                self._under_way.discard(place)
+
+    def resend(self) -> None:
+        """Try once each what waits, at the first call and then from time to time."""
+        for place in self._due():
+            finished = self._spool.get(place)
+            if finished is None:
+                # Unreadable: kept for a person to look at, out of the way.
+                place.rename(place.with_name(f".unreadable-{place.name}"))
+                continue
+            end = self.send(place, finished, Courier(self._api, pause=lambda _: False))
+            log.info("job=%s result of an earlier attempt: %s", finished.job_id, end)
+
+    def _due(self) -> list[Path]:
+        with self._lock:
+            now = time.monotonic()
+            if now < self._next_at:
+                return []
+            self._next_at = now + AGAIN_AFTER_S
+            due = [place for place in self._spool.waiting() if place not in self._under_way]
+            self._under_way |= set(due)
+            return due
