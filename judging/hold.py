@@ -7,7 +7,7 @@ and writes once. What is read here cannot change until the transaction ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -23,7 +23,7 @@ from judging.states import FINISHED, JobState, RecordType
 from judging.wake import Judged, Work, announce
 
 _FOREIGN = {"thread", "submission", "lane", "version", "runner"}
-_JOB = [f"{f.name}_id" if f.name in _FOREIGN else f.name for f in fields(JobRow)]
+_JOB = [f"{name}_id" if name in _FOREIGN else name for name in JobRow._fields]
 _THREAD = ["id", "organization", "lane_id", "n", "tail", "last_at", "head", "claimable"]
 COLUMNS = ", ".join(["h.at", *(f"(h.thread).{name}" for name in _THREAD), *(f"(h.job).{name}" for name in _JOB)])
 HOLD = f"SELECT {COLUMNS} FROM judge_hold(%s, %s, %s) h"
@@ -127,7 +127,7 @@ def read(rows: Sequence[Sequence[Any]]) -> Hold | None:
 
 def _job(values: Sequence[Any]) -> JobRow:
     """A row out of values in the order of `_JOB`."""
-    return JobRow(*values[:_STATE], JobState(values[_STATE]), *values[_STATE + 1 :])
+    return JobRow._make([*values[:_STATE], JobState(values[_STATE]), *values[_STATE + 1 :]])
 
 
 def _hold(thread: UUID | None, job: UUID | None, *, skip_locked: bool) -> Hold | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
@@ -17,7 +17,6 @@ VERSION = 1
 NO_ROW = bytes(32)
 """What `after` holds when no row is left behind (`reclaimed`)."""
 
-_ROW_FIELDS = tuple(field.name for field in fields(JobRow))
 _json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
@@ -44,10 +43,10 @@ def canonical(document: Mapping[str, object]) -> bytes:
 
 def row_document(row: JobRow) -> dict[str, Scalar]:
     """The ledgered columns of a job, by name, as the ledger writes them."""
-    return {name: scalar(getattr(row, name)) for name in _ROW_FIELDS}
+    return {name: scalar(getattr(row, name)) for name in JobRow._fields}
 
 
-COLUMNS = tuple(sorted(_ROW_FIELDS))
+COLUMNS = tuple(sorted(JobRow._fields))
 """A row's columns in canonical order."""
 _values: Callable[[JobRow], tuple[Any, ...]] = attrgetter(*COLUMNS)
 _FORM = "{" + ",".join(f'"{name}":%s' for name in COLUMNS) + "}"
