@@ -48,7 +48,8 @@ class Front:
         sweep: str = "judging.queue.sweep_if_due",
         undo: str = "judging.queue.undo_handout",
     ) -> None:
-        """`websocket` serves the channel. `sweep` and `undo` are dotted paths of the verbs called outside requests."""
+        """`websocket` serves the channel: it finds where to wait in scope["assize.hub"], and the threads for its database
+        work in scope["assize.calls"]. `sweep` and `undo` are dotted paths of the verbs called outside requests."""
         self._app = app
         self._websocket = websocket
         self._sweep = sweep
@@ -61,7 +62,7 @@ class Front:
             case "http":
                 await self._http(scope, receive, send)
             case "websocket":
-                await self._websocket(scope, receive, send)
+                await self._channel(scope, receive, send)
             case "lifespan":
                 await self._lifespan(receive, send)
 
@@ -80,6 +81,11 @@ class Front:
             await resume(self._app, pool, scope, receive, send, begun=begun)
         except CallerGone:
             pass
+
+    async def _channel(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._life is not None, "the server must speak lifespan"
+        ours = {"assize.hub": self._life.hub, "assize.calls": self._life.pools.calls}
+        await self._websocket({**scope, **ours}, receive, send)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

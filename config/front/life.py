@@ -7,6 +7,7 @@ import random
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from types import FrameType
 from typing import Any
@@ -85,7 +86,8 @@ def _heed(then: Callable[[], object]) -> None:
         before = signal.getsignal(number)
 
         def heard(number: int, frame: FrameType | None, before: Any = before) -> None:
-            then()
+            with suppress(RuntimeError):  # the loop has closed: everything has ended already
+                then()
             if callable(before):
                 before(number, frame)
 

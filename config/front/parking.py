@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from uuid import UUID
 
 from config.front.bridge import Answer, Wsgi, call
@@ -28,8 +29,9 @@ JITTER = 1 / 16
 # The answer leaves at least this long before the caller stops counting, unless the wait is too short to spare it.
 MARGIN_SECONDS = 0.05
 
-# A token is looked at again just after it expired, not just before.
+# A token is looked at again just after it expired. Not sooner than half a second, whatever a wrong clock says.
 EXPIRED_SECONDS = 0.02
+SOONEST_SECONDS = 0.5
 
 # Timers go off as much as this too early.
 CLOCK_SECONDS = 0.005
@@ -82,8 +84,9 @@ class Parking:
                 line.add_done_callback(lambda _: waiter.hang_up())
                 visit = Visit(scope, body, began, pool, waiter, line)
                 seen = await self._seen(visit)
-            if seen is not None:
-                await self._deliver(seen, visit, send)
+                # Sent before the wake is passed on: the next one's look would compete with it for the processor.
+                if seen is not None:
+                    await self._deliver(seen, visit, send)
         finally:
             line.cancel()
 
@@ -108,7 +111,7 @@ class Parking:
     async def _parked(self, visit: Visit, look: Look, deadline: float) -> Cause:
         until = deadline
         if look.until is not None:
-            until = min(deadline, self._hub.loop.time() + look.until + EXPIRED_SECONDS)
+            until = min(deadline, self._hub.loop.time() + max(look.until + EXPIRED_SECONDS, SOONEST_SECONDS))
         wanted = look.fits or look.awaiting
         assert wanted is not None, "a look that found nothing says what it looked for"
         return await visit.waiter.park(wanted, since=look.since, until=until)
@@ -134,7 +137,11 @@ class Parking:
             # A thread cannot be stopped: what it is handed after all is taken back when it ends.
             job.add_done_callback(lambda _: self._take_back(look))
             raise
-        return None if job.cancelled() else Seen(look, job.result())
+        if job.cancelled():
+            return None
+        if job.result().status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            visit.waiter.drop_wake()
+        return Seen(look, job.result())
 
     @contextmanager
     def _recallable(self, job: Future[Answer], visit: Visit, call_off_at: float | None) -> Iterator[None]:
@@ -167,6 +174,7 @@ class Parking:
         try:
             if not visit.waiter.gone:
                 await send(seen.answer.start(*([CLOSING] if self._hub.stopping else [])))
+            if seen.look.handout is not None:
                 # The server is silent about a broken line, but the line has ended by the next turn of the loop.
                 await asyncio.sleep(0)
             if not visit.waiter.gone:

@@ -18,7 +18,7 @@ RUNNER_PREFIXES = ("/api/v1/runner/", "/api/v1/health")
 FILES_PREFIX = "/api/v1/runner/files"
 
 # Each thread may hold one connection while it works, so the sum is what the database pool needs.
-THREADS = {"calls": 8, "again": 2, "files": 2, "pages": 3, "ticks": 1}
+THREADS = {"calls": 7, "again": 3, "files": 2, "pages": 3, "ticks": 1}
 
 
 @dataclass(frozen=True, slots=True)

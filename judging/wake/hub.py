@@ -183,6 +183,10 @@ class Waiter:
         self._wake = work
         self.ring(Cause.WOKEN)
 
+    def drop_wake(self) -> None:
+        """Pass nothing on: whoever came next would meet the same failure, and all would leave one after another."""
+        self._wake = None
+
     def hurry(self, seconds: float) -> None:
         """Look again within that time. What was due sooner stays due."""
         soon = self._hub.loop.time() + seconds

@@ -27,6 +27,7 @@ class App:
 
     def __init__(self):
         self.jobs = 0
+        self.fails = False
         self.looks = 0
         self.bodies = []
         self.gate = threading.Event()
@@ -34,6 +35,7 @@ class App:
         self.looking = threading.Event()
         self.wait = 30.0
         self.awaiting = None
+        self.until = None
 
     def __call__(self, environ, start_response):
         look = Look.of(environ)
@@ -41,12 +43,16 @@ class App:
         self.bodies.append(environ["wsgi.input"].read())
         self.looking.set()
         self.gate.wait(5)
+        if self.fails:
+            start_response("503 Service Unavailable", [])
+            return Answering([])
         if self.jobs:
             self.jobs -= 1
             look.handout = (JOB, TOKEN)
             start_response("200 OK", [("Content-Type", "application/json")])
             return Answering([json.dumps({"job": str(JOB)}).encode()])
         look.wait_seconds = self.wait
+        look.until = self.until
         look.fits, look.awaiting = (None, self.awaiting) if self.awaiting else (A, None)
         start_response("200 OK" if self.awaiting else "204 No Content", [])
         return Answering([b"%d" % self.looks] if self.awaiting else [])
@@ -243,6 +249,34 @@ async def test_a_wake_whose_look_is_called_off_goes_to_the_next(hall):
     await tasks[1]
     assert second.status == 200
     await busy
+
+
+@in_a_hall
+async def test_a_failing_look_does_not_throw_out_everybody_in_turn(hall):
+    tasks = []
+    for count in (1, 2, 3):
+        tasks.append(hall.serve(Caller()))
+        await until(lambda expected=count: len(hall.hub.index) == expected)
+    hall.app.fails = True
+
+    hall.hub.hear([WORK])
+    await tasks[0]
+    await asyncio.sleep(0.05)
+
+    assert len(hall.hub.index) == 2
+    hall.hub.stop()
+    await asyncio.wait(tasks)
+
+
+@in_a_hall
+async def test_a_token_said_to_be_long_expired_does_not_make_a_storm_of_looks(hall):
+    hall.app.until = -3600.0
+    task = hall.serve(Caller())
+    await asyncio.sleep(0.7)
+
+    assert hall.app.looks == 2
+    hall.hub.stop()
+    await task
 
 
 @in_a_hall

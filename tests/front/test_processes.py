@@ -129,11 +129,12 @@ def test_one_command_serves_the_site():
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     process = subprocess.Popen(command, cwd=launch.PROJECT, stderr=subprocess.PIPE)
     try:
-        until(lambda: _status(port) is not None, 20)
-        assert _status(port) in {200, 302}
+        until(lambda: _status(port) is not None or process.poll() is not None, 20)
+        status = _status(port)
     finally:
         process.terminate()
         _, errors = process.communicate(timeout=10)
+    assert status in {200, 302}, errors.decode()
     assert b"Traceback" not in errors
     assert process.returncode == 0
 

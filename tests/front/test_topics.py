@@ -25,7 +25,7 @@ def test_what_is_told_is_what_is_heard(events):
 
 
 def test_few_events_are_told_exactly_in_one_payload():
-    events = {Work("standard-io@1", False, frozenset({"default"})), Judged(uuid4())}
+    events: set[Event] = {Work("standard-io@1", False, frozenset({"default"})), Judged(uuid4())}
 
     (payload,) = payloads(events, origin="here")
 

@@ -15,6 +15,8 @@ class Command(BaseCommand):
     """Serves pages, programs and waiting runners from one command, as config/gunicorn.py says."""
 
     help = "Run the site (gunicorn with the configuration in config/gunicorn.py)."
+    # Some checks query: the master's connection would then be shared by all the processes it forks.
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What is given here overrides the configuration."""
