@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -87,7 +87,7 @@ def _chain(thread: ThreadRow, changes: Sequence[Change]) -> list[Record]:
         after = row_digest(change.after) if change.after else NO_ROW
         record = Record(thread.id, n, move.at, VERSION, move.type, move.job, change.actor, move.data, after)
         tail = record.chained(tail)
-        records.append(replace(record, hash=tail))
+        records.append(record._replace(hash=tail))
     return records
 
 

@@ -5,24 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
+from json.encoder import encode_basestring
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from judging.ids import id_text
 from judging.rows import JobRow, Scalar
 
 VERSION = 1
 NO_ROW = bytes(32)
 """What `after` holds when no row is left behind (`reclaimed`)."""
 
-_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
-
 
 def instant(at: datetime) -> str:
     """UTC with exactly six fractional digits and a Z (runner-protocol §1)."""
-    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return _written(at.astimezone(UTC))
+
+
+@lru_cache(maxsize=8192)
+def _written(at: datetime) -> str:
+    """Remembered, because a replay asks for the same times again. Only of UTC, where equal times are the same time."""
+    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def scalar(value: object) -> Scalar:
@@ -38,7 +44,7 @@ def scalar(value: object) -> Scalar:
 
 def canonical(document: Mapping[str, object]) -> bytes:
     """UTF-8 JSON, sorted keys, no blanks."""
-    return _json(document).encode()
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def row_document(row: JobRow) -> dict[str, Scalar]:
@@ -54,8 +60,8 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     type(None): lambda _: "null",
     bool: lambda value: "true" if value else "false",
     int: str,
-    str: _json,
-    UUID: lambda value: f'"{value}"',
+    str: encode_basestring,
+    UUID: lambda value: f'"{id_text(value)}"',
     datetime: lambda at: f'"{instant(at)}"',
 }
 
@@ -63,11 +69,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
 def _word(value: object) -> str:
     """One value in canonical JSON; enumerations are what they are made of. Raises TypeError."""
     write = _WORDS.get(type(value))
-    return write(value) if write else _json(scalar(value))
+    return write(value) if write else json.dumps(scalar(value), ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True)
-class RowText:
+class RowText(NamedTuple):
     """A row in canonical form, kept as a tuple of encoded values beside the values, in COLUMNS' order.
 
     A move leaves most columns as they were, so `then` encodes only those that changed: the audit's speed is here.
@@ -85,9 +90,11 @@ class RowText:
     def then(self, row: JobRow) -> RowText:
         """The form of the row that followed."""
         values = _values(row)
-        known = zip(values, self.values, self.words, strict=True)
-        words = tuple([word if value is old else _word(value) for value, old, word in known])
-        return RowText(values, words)
+        words = list(self.words)
+        for place, (value, old) in enumerate(zip(values, self.values, strict=True)):
+            if value is not old:
+                words[place] = _word(value)
+        return RowText(values, tuple(words))
 
     def digest(self) -> bytes:
         """SHA-256 of the canonical job row."""
@@ -105,8 +112,7 @@ def documents_digest(failure_reason: str, runner_version: str, extra: str, props
     return hashlib.sha256(canonical(document)).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One ledger record as it is stored; `after` and `hash` are 32 bytes."""
 
     thread: UUID
@@ -137,11 +143,12 @@ class Record:
     def chained(self, previous: bytes) -> bytes:
         """SHA-256 over the previous record's hash (empty for the first) and this canonical form.
 
-        The form is `canonical(document())`, written out: the audit does this for every record.
+        The form is `canonical(document())`, written out: the audit does this for every record. Raises TypeError
+        for data that the ledger cannot hold.
         """
-        data = _json(self.data if isinstance(self.data, dict) else dict(self.data))
+        data = ",".join([f"{encode_basestring(name)}:{_word(self.data[name])}" for name in sorted(self.data)])
         form = (
-            f'{{"actor":{_json(self.actor)},"after":"{self.after.hex()}","at":"{instant(self.at)}","data":{data},'
-            f'"job":"{self.job}","n":{self.n},"thread":"{self.thread}","type":{_json(str(self.type))},"v":{self.v}}}'
+            f'{{"actor":{encode_basestring(self.actor)},"after":"{self.after.hex()}","at":"{instant(self.at)}","data":{{{data}}},'
+            f'"job":"{id_text(self.job)}","n":{self.n},"thread":"{id_text(self.thread)}","type":{encode_basestring(str(self.type))},"v":{self.v}}}'
         )
         return hashlib.sha256(previous + form.encode()).digest()

@@ -7,11 +7,11 @@ Authority: seed 000, runner-protocol §5-8, ledger.md §3.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from judging.ids import id_of, id_text
 from judging.states import MOVES, OPEN, Cause, JobState, RecordType
 
 Scalar = str | int | bool | None
@@ -60,8 +60,7 @@ class JobRow(NamedTuple):
         return self.deliveries > 0 or self.admitted
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """One thing that happened to one job, as record `n` of its thread says it.
 
     `data` holds strings, integers, booleans, None.
@@ -90,8 +89,9 @@ def _require(condition: object, words: str) -> None:
 
 def _running(row: JobRow, move: Move) -> None:
     """The lease named by the move must be the row's current one; a null token matches nothing (ledger.md §3)."""
-    _require(row.state is JobState.RUNNING and row.token is not None, f"{move.type} of a job nobody holds")
-    _require(move.data.get("token") == str(row.token), f"{move.type} under another lease")
+    token = row.token
+    _require(row.state is JobState.RUNNING and token is not None, f"{move.type} of a job nobody holds")
+    _require(move.data.get("token") == id_text(row.token), f"{move.type} under another lease")
 
 
 def give_up_reason(row: JobRow, *, cause: str) -> str:
@@ -117,10 +117,10 @@ def _submitted(row: JobRow | None, move: Move) -> JobRow:
     data = move.data
     return JobRow(
         id=move.job,
-        thread=UUID(str(data["thread"])),
-        submission=UUID(str(data["submission"])),
-        lane=UUID(str(data["lane"])),
-        version=UUID(str(data["version"])),
+        thread=id_of(str(data["thread"])),
+        submission=id_of(str(data["submission"])),
+        lane=id_of(str(data["lane"])),
+        version=id_of(str(data["version"])),
         attempt=int(data["attempt"] or 0),
         priority=int(data["priority"] or 0),
         urgent=bool(data["urgent"]),
@@ -138,8 +138,8 @@ def _leased(row: JobRow, move: Move) -> JobRow:
         state=JobState.RUNNING,
         fence=row.fence + 1,
         deliveries=row.deliveries + 1,
-        token=UUID(str(move.data["token"])),
-        runner=UUID(str(move.data["runner"])),
+        token=id_of(str(move.data["token"])),
+        runner=id_of(str(move.data["runner"])),
         claimed_at=move.at,
         lease_until=move.at + timedelta(seconds=granted),
         granted=granted,
@@ -232,7 +232,7 @@ def _delete_marked(row: JobRow, move: Move) -> JobRow:
 def _superseded(row: JobRow, move: Move) -> JobRow:
     _require(row.state is JobState.QUEUED, "superseded while not queued")
     _require(not row.admitted, "superseded after it was admitted")
-    by = UUID(str(move.data["by"]))
+    by = id_of(str(move.data["by"]))
     return row._replace(state=JobState.SUPERSEDED, finished_at=move.at, replaced_by=by, reason="replaced by a newer job")
 
 
@@ -258,7 +258,7 @@ def _baseline(row: JobRow | None, move: Move) -> JobRow:
     """The whole row is in the record: it stood like this when the ledger began (ledger.md §1)."""
     _require(row is None, "baseline of a job that the ledger tells of already")
     values: dict[str, Any] = {name: move.data[name] for name in JobRow._fields}
-    values |= {name: UUID(str(values[name])) for name in _IDS if values[name] is not None}
+    values |= {name: id_of(str(values[name])) for name in _IDS if values[name] is not None}
     values |= {name: datetime.fromisoformat(str(values[name])) for name in _MOMENTS if values[name] is not None}
     stood = JobRow(**values | {"state": JobState(str(values["state"]))})
     _require(stood.id == move.job, "baseline of another job")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from uuid import UUID
@@ -102,7 +101,7 @@ class Reading:
         """A record of a newer version: what it did to the job is known only if it left the row as it was."""
         self.skipped += 1
         if tale is not None and tale.text is not None and tale.text.digest() == record.after:
-            self.tales[record.job] = replace(tale, n=record.n)
+            self.tales[record.job] = tale._replace(n=record.n)
             return
         handouts = tale.handouts if tale else ()
         self.tales[record.job] = Tale(None, None, record.n, handouts, tale.judgement if tale else None, dark=True)
@@ -152,7 +151,7 @@ class Reading:
         if tale is None or tale.row is None or tale.row.state not in FINISHED:
             raise Illegal("reclaimed while it was not finished")
         _require_digest(record, NO_ROW)
-        self.tales[record.job] = replace(tale, row=None, text=None, n=record.n)
+        self.tales[record.job] = tale._replace(row=None, text=None, n=record.n)
 
 
 def _place(record: Record) -> Place:
@@ -173,7 +172,7 @@ def _told(record: Record, kind: RecordType, tale: Tale | None, after: JobRow, te
     handouts, judgement = tale.handouts, tale.judgement
     held = tale.row.token if tale.row else None
     if held is not None and held != after.token and handouts and handouts[-1].token == held:
-        handouts = (*handouts[:-1], replace(handouts[-1], ended_at=record.at, ending=kind.value))
+        handouts = (*handouts[:-1], handouts[-1]._replace(ended_at=record.at, ending=kind.value))
     if after.state is JobState.RUNNING and after.token is not None and after.token != held:
         handouts = (*handouts, _handout(after))
     if kind is RecordType.REPORTED:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 from uuid import UUID
 
 from judging.records import RowText
@@ -81,8 +82,7 @@ class Divergence(Exception):
         return {name: None if value is None else str(value) for name, value in values.items()} | {"n": self.place.n}
 
 
-@dataclass(frozen=True, slots=True)
-class Handout:
+class Handout(NamedTuple):
     """One delivery as the ledger tells it; `ending` is empty, and `ended_at` None, while it lasts."""
 
     token: UUID
@@ -94,8 +94,7 @@ class Handout:
     ending: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """A result as its record sealed it. Scores are their shortest exact text; `documents` digests the rest."""
 
     id: UUID
@@ -112,8 +111,7 @@ class Judgement:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Tale:
+class Tale(NamedTuple):
     """What the ledger tells of one job; `n` is its last record's number.
 
     `row` is None when the row was reclaimed, or cannot be known because a record in between is not understood:

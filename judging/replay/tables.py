@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from judging.records import COLUMNS
@@ -42,8 +42,7 @@ class Seal:
     tail: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StoredJob:
+class StoredJob(NamedTuple):
     """A job's row: the number of the record that left it, and its values in the order of `records.COLUMNS`."""
 
     n: int
@@ -158,8 +157,8 @@ def _compare_row(table: str, place: Place, tale: Tale, logged: Row, found: Row) 
         words = MISSING if found is None else INVENTED
         token = Difference(f"{table}.token", getattr(logged, "token", None), getattr(found, "token", None))
         raise Divergence(Kind.TABLE, words, place, token)
-    values = ((field.name, getattr(logged, field.name), getattr(found, field.name)) for field in fields(logged))
-    name, said, stands = next(value for value in values if value[1] != value[2])
+    columns = zip(logged._fields, logged, found, strict=True)
+    name, said, stands = next(column for column in columns if column[1] != column[2])
     raise Divergence(Kind.TABLE, ALTERED, place, Difference(f"{table}.{name}", said, stands))
 
 
