@@ -1,0 +1,76 @@
+"""PURE: what on the dashboard needs a person, in order of how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+SWEEP_LATE = timedelta(minutes=2)
+"""Cron sweeps every minute: two without one mean that neither it nor a server's ticker lives."""
+LONG_WAIT = timedelta(minutes=10)
+
+
+class Mend(StrEnum):
+    """The page that mends it."""
+
+    MAINTENANCE = "maintenance"
+    RUNNERS = "runners"
+    LANES = "lanes"
+    JOBS = "jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One thing to see to. `red` needs a person now; the rest is to be known. `filter` narrows the page down."""
+
+    words: str
+    mend: Mend
+    red: bool = True
+    filter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the alarms are read from."""
+
+    now: datetime
+    level: str
+    last_sweep_at: datetime | None
+    pending: int
+    paused_lanes: int
+    stuck: tuple[str, ...]
+    oldest: datetime | None
+    overdue: int
+    failed: int
+
+
+def alarms(facts: Facts) -> list[Alarm]:
+    """Everything worth a line above the numbers, the red ones first."""
+    return sorted(_all(facts), key=lambda alarm: not alarm.red)
+
+
+def _all(facts: Facts) -> Iterable[Alarm]:
+    for words in facts.stuck:
+        yield Alarm(words, Mend.RUNNERS)
+    if facts.last_sweep_at is None or facts.now - facts.last_sweep_at > SWEEP_LATE:
+        yield Alarm("Nothing has swept the queue lately: lost jobs do not come back. Is `manage.py reap` in cron?", Mend.MAINTENANCE)
+    if facts.overdue:
+        yield Alarm(f"{facts.overdue} lease{_s(facts.overdue)} over and not yet taken back.", Mend.JOBS, filter="state__exact=running")
+    if facts.oldest is not None and facts.now - facts.oldest > LONG_WAIT:
+        yield Alarm("Work has been waiting for more than ten minutes.", Mend.LANES)
+    if facts.failed:
+        yield Alarm(f"{facts.failed} job{_s(facts.failed)} given up in the last hour.", Mend.JOBS, filter="state__exact=failed")
+    if facts.level == "closed":
+        yield Alarm("The installation is closed for maintenance.", Mend.MAINTENANCE)
+    if facts.level == "draining":
+        yield Alarm("The installation is draining: nothing is handed out.", Mend.MAINTENANCE, red=False)
+    if facts.paused_lanes:
+        yield Alarm(f"{facts.paused_lanes} lane{_s(facts.paused_lanes)} paused with work waiting.", Mend.LANES, red=False)
+    if facts.pending:
+        yield Alarm(f"{facts.pending} runner{_s(facts.pending)} waiting for approval.", Mend.RUNNERS, red=False)
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
