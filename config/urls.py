@@ -4,9 +4,11 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
+from judging.admin import dashboard
 from judging.protocol.problem_details import unknown_route
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("admin/", include(dashboard.urls())),
     path("admin/", admin.site.urls),
     path("api/v1/", include("judging.protocol.urls")),
     path("api/v1/", include("contests.api.urls")),

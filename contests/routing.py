@@ -55,6 +55,11 @@ def assign(
         )
 
 
+def configure(assignment: Assignment, *, config: str) -> None:
+    """Give an assignment other configuration, for what is handed out from now on. Compact JSON or empty, gated by the caller."""
+    Lane.objects.filter(id=assignment.lane_id).update(config=config)
+
+
 def retag_activity(activity: UUID, *, pools: Iterable[str]) -> list[str]:
     """Give an activity other pools; rounds with their own keep them. Raises NotFound, TagsCount, TagsLength.
 

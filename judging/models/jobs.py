@@ -105,6 +105,8 @@ class Job(models.Model):
             models.Index(name="job_open_in_thread", fields=["thread"], condition=_OPEN),
             models.Index(name="job_finished", fields=["finished_at"], condition=Q(finished_at__isnull=False)),
             models.Index(name="job_newest", fields=["-created_at", "-id"]),
+            # Few among many: without it the operators' list of what was given up would read every job there is.
+            models.Index(name="job_unjudged", fields=["state", "-created_at"], condition=Q(state__in=sorted(FINISHED - {JobState.COMPLETED}))),
             models.Index(name="job_in_lane", fields=["lane", "-created_at"]),
         ]
 

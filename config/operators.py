@@ -1,0 +1,77 @@
+"""The operators' site: who gets in, and what its pages may load.
+
+Read while Django sets its apps up, so that it may import no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib.admin.apps import AdminConfig
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from unfold.sites import UnfoldAdminSite
+
+# Unfold's scripts are evaluated from attributes and its styles are inline; neither may come from elsewhere.
+CONTENT_SECURITY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+
+
+class OperatorsConfig(AdminConfig):
+    """Django's admin with our site in the place of its own, and the accounts registered on it."""
+
+    default_site = "config.operators.OperatorsSite"
+
+    def ready(self) -> None:
+        """Let every app register its pages, then put ours in the place of those that third parties registered."""
+        super().ready()
+        import_module("config.accounts")
+
+
+class OperatorsSite(UnfoldAdminSite):
+    """The admin. Where the setting asks for it, a password alone opens nothing."""
+
+    index_title = "Dashboard"
+
+    def __init__(self, name: str = "admin") -> None:
+        super().__init__(name)
+        # Deletes whole selections without asking for a reason. Our acts on many are judging.admin.actions.bulk_act.
+        self.disable_action("delete_selected")
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Staff, and with a second factor shown in this session where OPERATOR_2FA is on."""
+        allowed = bool(super().has_permission(request))
+        user: Any = request.user
+        return allowed and (not settings.OPERATOR_2FA or bool(user.is_verified()))
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Log an operator in, for as long as a shift lasts."""
+        response: HttpResponse = super().login(request, extra_context)
+        if request.method == "POST" and self.has_permission(request):
+            request.session.set_expiry(settings.OPERATOR_SESSION)
+        return response
+
+
+class ContentSecurity:
+    """Middleware: no page of the admin loads, embeds or sends anything elsewhere, or is shown inside another page."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.path.startswith(reverse("admin:index")):
+            response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY)
+        return response

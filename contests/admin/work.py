@@ -1,0 +1,97 @@
+"""Judging's pages with the words of contests on them: activities, rounds and participants.
+
+Judging does not know contests, so its pages are put on the site again here, grown by what it cannot say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.decorators import display
+
+from contests.models import Participant
+from judging.admin.jobs import JobPages
+from judging.admin.lanes import LanePages
+from judging.admin.submissions import SubmissionPages
+from judging.models import Job, Lane, Submission
+
+ACTIVITY = "assignment__round__activity"
+
+for model in (Job, Submission, Lane):
+    admin.site.unregister(model)
+
+
+def author(path: str) -> Subquery:
+    """The name of the participant whose id is under this path."""
+    return Subquery(Participant.objects.filter(id=OuterRef(path)).values("name")[:1])
+
+
+@admin.register(Job)
+class ContestJobPages(JobPages):
+    """Jobs by activity, with who sent them."""
+
+    list_display = ["name", "now", "from_whom", "pools", "hand_outs", "since"]
+    list_filter = [*JobPages.list_filter, (f"lane__{ACTIVITY}", AutocompleteSelectFilter)]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
+        """Jobs with the name of their author."""
+        found = super().get_queryset(request).select_related(f"lane__{ACTIVITY}", "submission")
+        return found.annotate(author_name=author("submission__author"))
+
+    @display(description="From")
+    def from_whom(self, row: Any) -> SafeString:
+        """The participant, and where."""
+        return _from(row, row.lane)
+
+
+@admin.register(Submission)
+class ContestSubmissionPages(SubmissionPages):
+    """Submissions by activity, round and participant."""
+
+    list_display = ["name", "from_whom", "attempt", "sent"]
+    list_filter = [
+        *SubmissionPages.list_filter,
+        (f"lane__{ACTIVITY}", AutocompleteSelectFilter),
+        ("lane__assignment__round", AutocompleteSelectFilter),
+    ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Submission]:
+        """Submissions with the name of their author."""
+        return super().get_queryset(request).select_related(f"lane__{ACTIVITY}").annotate(author_name=author("author"))
+
+    @display(description="From")
+    def from_whom(self, row: Any) -> SafeString:
+        """The participant, and where."""
+        return _from(row, row.lane)
+
+
+@admin.register(Lane)
+class ContestLanePages(LanePages):
+    """Lanes by activity."""
+
+    list_filter = [*LanePages.list_filter, (ACTIVITY, AutocompleteSelectFilter)]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Lane]:
+        """Lanes with their assignment."""
+        return super().get_queryset(request).select_related(ACTIVITY)
+
+    @display(description="Lane")
+    def name(self, lane: Any) -> SafeString:
+        """The assignment and its activity, over what every lane shows."""
+        assignment = getattr(lane, "assignment", None)
+        place = (
+            format_html('<span class="az-faint">{}: {}</span><br>', assignment.round.activity.title, assignment.slug) if assignment else ""
+        )
+        return format_html("{}{}", place, super().name(lane))
+
+
+def _from(row: Any, lane: Any) -> SafeString:
+    assignment = getattr(lane, "assignment", None)
+    place = f"{assignment.round.activity.slug} / {assignment.slug}" if assignment else ""
+    return format_html('{}<br><span class="az-faint">{}</span>', row.author_name or "the jury", place)

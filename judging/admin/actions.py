@@ -1,0 +1,179 @@
+"""How an operator acts: a dialog asks for the reason, and its POST calls one verb.
+
+An Unfold action without a dialog runs on GET, so acts are made by nothing but these two decorators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from judging.errors import Refusal
+
+B = TypeVar("B", bound=Callable[..., Any])
+Said = Mapping[str, Any]
+Act = Callable[[Any, HttpRequest, Any, Said], str]
+"""(page, request, row or None, what the form says) -> what was done, in a sentence. May raise a Refusal."""
+
+MOST_AT_ONCE = 200
+REASON_LENGTH = 500
+
+
+class Dialog(forms.Form):
+    """What an act asks. `row` is what it is about (rows, for many), None when about the installation."""
+
+    def __init__(self, data: Any = None, *, request: HttpRequest, row: Any) -> None:
+        self.request = request
+        self.row = row
+        super().__init__(data)
+
+    def effects(self) -> Iterable[object]:
+        """What the act will do, a line each, shown before it is confirmed."""
+        return ()
+
+
+class Reason(Dialog):
+    """Why it is done."""
+
+    reason = forms.CharField(
+        max_length=REASON_LENGTH,
+        widget=UnfoldAdminTextareaWidget({"rows": 2, "placeholder": "For whoever asks later"}),
+        help_text="Kept with your name and the time.",
+    )
+
+
+def actor(request: HttpRequest) -> str:
+    """How the ledger calls whoever acts here."""
+    return f"user:{request.user.pk}"
+
+
+def act(
+    title: str,
+    *,
+    permission: str,
+    text: str,
+    submit: str,
+    form: type[Dialog] = Reason,
+    icon: str | None = None,
+    variant: ActionVariant = ActionVariant.DEFAULT,
+    fits: Callable[[Any], bool] = lambda row: True,
+    then: str = "change",
+) -> Callable[[Act], Callable[..., HttpResponse]]:
+    """An act on one row, or on none. `fits` says whether the row is in a state that allows it; `then` where to go.
+
+    The permission is checked, the row looked up as its page would, and a refusal told with its code.
+    """
+
+    def decorate(verb: Act) -> Callable[..., HttpResponse]:
+        @wraps(verb)
+        def run(page: Any, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
+            row = _row(page, request, object_id, permission)
+            posted = request.method == "POST"
+            said = form(request.POST if posted else None, request=request, row=row)
+            if not posted or not said.is_valid():
+                asked = {"dialog": {"title": title, "text": text, "submit": submit, "variant": variant.value}, "form": said, "row": row}
+                return TemplateResponse(request, "operators/dialog.html", asked)
+            _do(verb, page, request, row, said.cleaned_data)
+            return _go(request, _next(page, row, then))
+
+        return _described(run, title, permission, fits=fits, icon=icon, variant=variant, url_path=verb.__name__.replace("_", "-"), attrs={})
+
+    return decorate
+
+
+def bulk_act(
+    title: str, *, permission: str, text: str, submit: str, form: type[Dialog] = Reason, variant: ActionVariant = ActionVariant.DEFAULT
+) -> Callable[[Act], Callable[..., HttpResponse | None]]:
+    """An act on the rows that were ticked in a list: one page asks for all, each row is done by itself."""
+
+    def decorate(verb: Act) -> Callable[..., HttpResponse | None]:
+        @wraps(verb)
+        def run(page: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+            if not request.user.has_perm(permission):
+                raise PermissionDenied
+            rows = list(queryset[:MOST_AT_ONCE])
+            confirmed = "confirmed" in request.POST
+            said = form(request.POST if confirmed else None, request=request, row=rows)
+            if confirmed and said.is_valid():
+                for row in rows:
+                    _do(verb, page, request, row, said.cleaned_data, name=f"{row}: ")
+                return None
+            dialog = {"title": title, "text": text, "submit": submit, "variant": variant.value}
+            return _ask_about_many(page, request, rows, verb.__name__, {"dialog": dialog, "form": said})
+
+        return _described(run, title, permission)
+
+    return decorate
+
+
+def offered(actions: Sequence[Any], request: HttpRequest, row: Any) -> list[Any]:
+    """Those of Unfold's actions that this account may do, and that fit the row's state."""
+    allowed = [action for action in actions if request.user.has_perm(action.method.permission)]
+    return [action for action in allowed if row is not None and action.method.fits(row)]
+
+
+def _described(run: B, title: str, permission: str, **more: Any) -> B:
+    """The marks by which Unfold, Django and our pages find an action's name, button and dialog.
+
+    Not Unfold's `allowed_permissions`: its check would look our permissions up in a database that may not be there yet.
+    """
+    marks = {"short_description": title, "permission": permission, "dialog": {"title": title}, **more}
+    for name, value in marks.items():
+        setattr(run, name, value)
+    return run
+
+
+def _row(page: Any, request: HttpRequest, object_id: str | None, permission: str) -> Model | None:
+    """The row as the page's own queryset shows it. Raises PermissionDenied, Http404."""
+    if not request.user.has_perm(permission):
+        raise PermissionDenied
+    if object_id is None:
+        return page.subject(request)  # type: ignore[no-any-return]
+    row: Model | None = page.get_object(request, object_id)
+    if row is None:
+        raise Http404
+    if not page.has_view_permission(request, row):
+        raise PermissionDenied
+    return row
+
+
+def _do(verb: Act, page: Any, request: HttpRequest, row: Model | None, said: Said, *, name: str = "") -> None:
+    """Call the verb; say what came of it, and note it among the operators' deeds."""
+    try:
+        done = verb(page, request, row, said)
+    except Refusal as refusal:
+        messages.error(request, f"{name}{refusal.detail} ({refusal.code})")
+        return
+    messages.success(request, f"{name}{done}")
+    if row is not None:
+        page.log_change(request, row, f"{done} {said.get('reason', '')}".strip())
+
+
+def _next(page: Any, row: Model | None, then: str) -> str:
+    route = f"admin:{page.opts.app_label}_{page.opts.model_name}_{then}"
+    return reverse(route, args=[row.pk] if row is not None and then == "change" else None)
+
+
+def _go(request: HttpRequest, address: str) -> HttpResponse:
+    """The page to show next: told to HTMX in a header, since a redirect would be followed inside the dialog."""
+    if request.headers.get("HX-Request"):
+        return HttpResponse(headers={"HX-Redirect": address})
+    return HttpResponseRedirect(address)
+
+
+def _ask_about_many(page: Any, request: HttpRequest, rows: list[Any], action: str, asked: dict[str, Any]) -> HttpResponse:
+    context = page.admin_site.each_context(request) | asked
+    chosen = {"rows": rows, "opts": page.opts, "title": asked["dialog"]["title"], "action": action, "checkbox": ACTION_CHECKBOX_NAME}
+    return TemplateResponse(request, "operators/many.html", context | chosen)

@@ -1,0 +1,132 @@
+"""The dashboard: whether judging is healthy, at a glance. Its two live parts are fetched again by HTMX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from judging import overview
+from judging.admin.charts import Chart, chart
+from judging.alarms import Alarm, Facts, Mend, alarms
+from judging.models import Installation
+from judging.overview import Counts, Kind
+from judging.waiting import Obstacle, Place, Squad, Strength, obstacles, sentence, strength
+
+SEE = "judging.view_job"
+ROUTES = {
+    Mend.MAINTENANCE: "admin:judging_installation_changelist",
+    Mend.RUNNERS: "admin:runners_runner_changelist",
+    Mend.LANES: "admin:judging_lane_changelist",
+    Mend.JOBS: "admin:judging_job_changelist",
+}
+STUCK = frozenset({Obstacle.NO_TYPE, Obstacle.NO_FLAG, Obstacle.NO_POOL, Obstacle.NONE_CONNECTED})
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """A kind of waiting work with who may judge it, and what keeps it."""
+
+    kind: Kind
+    able: Strength
+    obstacle: Obstacle
+    words: str
+
+
+def callback(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """What the index shows, for those who may see jobs."""
+    if not request.user.has_perm(SEE):
+        return context | {"dashboard": False}
+    return context | {"dashboard": True} | _live() | _tempo()
+
+
+def live(request: HttpRequest) -> HttpResponse:
+    """The part that is fetched every two seconds."""
+    return _part(request, "operators/live.html", _live)
+
+
+def tempo(request: HttpRequest) -> HttpResponse:
+    """The charts, fetched less often: they read a whole hour."""
+    return _part(request, "operators/tempo.html", _tempo)
+
+
+def _part(request: HttpRequest, template: str, facts: Any) -> HttpResponse:
+    if not request.user.has_perm(SEE):
+        raise PermissionDenied
+    return TemplateResponse(request, template, facts())
+
+
+def urls() -> list[Any]:
+    """The addresses of the live parts, behind the site's login."""
+    return [
+        path("live/", admin.site.admin_view(live), name="live"),
+        path("live/tempo/", admin.site.admin_view(tempo), name="live_tempo"),
+    ]
+
+
+def _live() -> dict[str, Any]:
+    counts, switches, fleet = overview.counts(), Installation.read(), overview.squads()
+    waits = [_waits(kind, switches, fleet) for kind in overview.kinds()]
+    running = overview.running()
+    facts = _facts(counts, switches, waits, overdue=sum(job.lease_until is not None and job.lease_until <= counts.now for job in running))
+    return {
+        "counts": counts,
+        "installation": switches,
+        "waits": waits,
+        "stuck": STUCK,
+        "running": running,
+        "behind": overview.behind_siblings(),
+        "waiting": sum(wait.kind.depth for wait in waits),
+        "waiting_more": any(wait.kind.more for wait in waits),
+        "oldest": min((wait.kind.oldest for wait in waits), default=None),
+        "fleet": _total(fleet),
+        "alarms": [(alarm, _address(alarm)) for alarm in alarms(facts)],
+    }
+
+
+def _waits(kind: Kind, switches: Installation, fleet: tuple[Squad, ...]) -> Waits:
+    place = Place(paused=kind.paused, level=switches.level, external_judging=switches.external_judging)
+    first = obstacles(kind.need, place, fleet)[0]
+    return Waits(kind, strength(kind.need, fleet), first, sentence(first, kind.need, fleet))
+
+
+def _facts(counts: Counts, switches: Installation, waits: list[Waits], *, overdue: int) -> Facts:
+    return Facts(
+        now=counts.now,
+        level=switches.level,
+        last_sweep_at=switches.last_sweep_at,
+        pending=counts.pending,
+        paused_lanes=counts.paused_lanes,
+        stuck=tuple(dict.fromkeys(wait.words for wait in waits if wait.obstacle in STUCK)),
+        oldest=min((wait.kind.oldest for wait in waits), default=None),
+        overdue=overdue,
+        failed=counts.failed,
+    )
+
+
+def _total(fleet: tuple[Squad, ...]) -> Strength:
+    names = ("approved", "connected", "idle", "pending")
+    return Strength(**{name: sum(getattr(squad, name) for squad in fleet) for name in names})
+
+
+def _address(alarm: Alarm) -> str:
+    return reverse(ROUTES[alarm.mend]) + (f"?{alarm.filter}" if alarm.filter else "")
+
+
+def _tempo() -> dict[str, Any]:
+    minutes = overview.tempo()
+    now = overview.counts().now
+    judged: Chart = chart(now, {row.at: float(row.judged) for row in minutes})
+    median: Chart = chart(now, {row.at: row.median for row in minutes}, {row.at: row.p95 for row in minutes})
+    return {
+        "judged": judged,
+        "times": median,
+        "judged_total": sum(row.judged for row in minutes),
+        "failed_total": sum(row.failed for row in minutes),
+        "worst": max((row.p95 for row in minutes if row.p95 is not None), default=None),
+    }

@@ -1,0 +1,135 @@
+"""What the operators' pages have in common: nothing is edited that a verb owns, and nothing large is counted."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib.admin import ShowFacets
+from django.db import models
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from unfold.admin import ModelAdmin
+from unfold.paginator import InfinitePaginator
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from judging.admin.actions import offered
+
+HEX = frozenset("0123456789abcdef")
+LONGEST_ID = 32
+
+
+def id_range(text: str) -> tuple[UUID, UUID] | None:
+    """The first and the last id that begin like this; None when it is no beginning of an id."""
+    digits = text.strip().strip("…").replace("-", "").lower()
+    if not 4 <= len(digits) <= LONGEST_ID or not set(digits) <= HEX:
+        return None
+    return UUID(digits.ljust(LONGEST_ID, "0")), UUID(digits.ljust(LONGEST_ID, "f"))
+
+
+class Moment(UnfoldAdminTextInputWidget):
+    """A date and time in one field of the browser's own. What is written is UTC, as the whole site keeps it."""
+
+    input_type = "datetime-local"
+
+    def format_value(self, value: Any) -> str | None:
+        """As that kind of field wants it."""
+        if isinstance(value, datetime):
+            return value.strftime("%Y-%m-%dT%H:%M:%S")
+        return str(value) if value else None
+
+    def build_attrs(self, base_attrs: dict[str, Any], extra_attrs: dict[str, Any] | None = None) -> dict[str, Any]:
+        """To the second."""
+        return {**super().build_attrs(base_attrs, extra_attrs), "step": "1", "title": "UTC"}
+
+
+class Page(ModelAdmin):
+    """Any page of ours. `when_empty` says what to do next where there is nothing to show.
+
+    Lists are not counted: PostgreSQL would read the whole table to do it.
+    """
+
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    show_facets = ShowFacets.NEVER
+    list_per_page = 50
+    # Acts on many rows are for those on the page, which the operator has seen.
+    list_disable_select_all = True
+    actions: Any = None
+    when_empty = ""
+    formfield_overrides = {models.DateTimeField: {"form_class": forms.DateTimeField, "widget": Moment}}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """What this account may see here; a row's own page shows no more."""
+        found: QuerySet[Any] = super().get_queryset(request)
+        return found
+
+    def subject(self, request: HttpRequest) -> Any:
+        """The row that acts without one are about, for the log; None when there is none."""
+        return None
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """The acts on many rows that this account may do; each checks it again when it runs."""
+        acts: dict[str, Any] = super().get_actions(request)
+        return {name: found for name, found in acts.items() if request.user.has_perm(found[0].permission)}
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """The acts this account may do on this row as it stands."""
+        return offered(super().get_actions_detail(request, object_id), request, self.get_object(request, str(object_id)))
+
+
+class Watched(Page):
+    """A page about what the verbs own: it shows, and offers acts."""
+
+    # Only the columns an index orders: sorting a million rows by another is a way to stop the site.
+    sortable_by: Any = ()
+    fields: Any = ()
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody: a verb makes these."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody: a verb changes these."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody: what happened stays."""
+        return False
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """One row's page, which is ours rather than a form."""
+        row = self.get_object(request, object_id)
+        shown = self.shown(request, row) if row is not None and self.has_view_permission(request, row) else {}
+        context = {**(extra_context or {}), **shown, "heading": shown.get("title")}
+        response: HttpResponse = super().change_view(request, object_id, form_url, context)
+        return response
+
+    def shown(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """What this row's own template needs."""
+        return {}
+
+
+class FoundById(Watched):
+    """Lists that are searched by id, or by the id of what `also_found_by` names, whole or from its beginning."""
+
+    search_fields: Any = ("id",)
+    search_help_text = "An id, or how it begins"
+    id_name = "id"
+    also_found_by: tuple[str, ...] = ()
+
+    def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[QuerySet[Any], bool]:
+        """By a range of ids, which an index finds; Django's own search would read every row as text."""
+        if not search_term.strip():
+            return queryset, False
+        ends = id_range(search_term)
+        if ends is None:
+            return queryset.none(), False
+        found = Q()
+        for name in (self.id_name, *self.also_found_by):
+            found |= Q(**{f"{name}__gte": ends[0], f"{name}__lte": ends[1]})
+        return queryset.filter(found), False

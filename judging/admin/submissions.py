@@ -1,0 +1,231 @@
+"""Submissions: what was sent, shown so that it cannot deceive or act, its attempts, and judging it again."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import FileResponse, Http404, HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, FieldTextFilter, RangeDateTimeFilter
+from unfold.decorators import display
+from unfold.enums import ActionVariant
+
+from judging import marks, queue
+from judging.admin.actions import Reason, Said, act, actor, bulk_act
+from judging.admin.content import saved, shown
+from judging.admin.opaque import Document, document
+from judging.admin.pages import FoundById
+from judging.admin.rejudging import Rejudge
+from judging.models import Attachment, Job, Submission, SubmissionFile
+from judging.states import JobState
+
+READ_SOURCE = "judging.view_submissionfile"
+
+
+def newest() -> QuerySet[Job]:
+    """The newest attempt at the submission of the outer query."""
+    return Job.objects.filter(submission=OuterRef("id")).order_by("-attempt")
+
+
+class StateOfNewest(DropdownFilter):
+    """By the state of the newest attempt."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every state a job may be in."""
+        return [(state.value, state.value) for state in JobState]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Asked inside the query, so that an older attempt's state never counts."""
+        return queryset.filter(state=self.value()) if self.value() else queryset
+
+
+class VerdictOfNewest(DropdownFilter):
+    """By the verdict of the newest attempt; the words are those that runners use."""
+
+    title = "verdict"
+    parameter_name = "verdict"
+    most_words = 30
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The verdicts lately met."""
+        lately = Job.objects.filter(finished_at__isnull=False).order_by("-finished_at").values_list("result__verdict", flat=True)[:1000]
+        return [(word, word) for word in sorted({word for word in lately if word})[: self.most_words]]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Asked inside the query."""
+        return queryset.filter(verdict=self.value()) if self.value() else queryset
+
+
+class LanguageWord(FieldTextFilter):
+    """By a word in what the author's client said of it; the server does not read that document, it compares text."""
+
+    title = "word in props"
+
+
+def _can_be_rejudged(row: Submission) -> bool:
+    return row.deleted_at is None
+
+
+@admin.register(Submission)
+class SubmissionPages(FoundById):
+    """Everything that was sent in."""
+
+    change_form_template = "operators/submission.html"
+    list_display: Any = ["name", "attempt", "sent"]
+    list_filter: Any = [
+        StateOfNewest,
+        VerdictOfNewest,
+        ("lane__problem", AutocompleteSelectFilter),
+        ("created_at", RangeDateTimeFilter),
+        ("props", LanguageWord),
+    ]
+    list_filter_submit = True
+    search_help_text = "The id of a submission, its author or its thread, or how it begins"
+    also_found_by = ("author", "thread")
+    when_empty = "Submissions appear here as participants send them. Reset the filters to see them all."
+    actions = ["rejudge_many"]
+    actions_detail = ["rejudge", "withdraw"]
+
+    def get_custom_urls(self) -> Any:
+        """Downloads of what was sent and of what runners left."""
+        return (
+            ("<uuid:submission>/file/<uuid:file>/", "judging_submission_file", self.download),
+            ("<uuid:submission>/attachment/<uuid:file>/", "judging_submission_attachment", self.download_attachment),
+        )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Submission]:
+        """Submissions with their newest attempt."""
+        found = super().get_queryset(request).select_related("lane__problem", "version")
+        last = {name: Subquery(newest().values(path)[:1]) for name, path in LAST.items()}
+        told: QuerySet[Submission] = found.annotate(**last)
+        return told
+
+    @display(description="Submission")
+    def name(self, row: Submission) -> SafeString:
+        """The problem, and the id to compare."""
+        gone = marks.badge("withdrawn", "bad") if row.deleted_at else ""
+        return format_html("<strong>{}</strong> {}<br>{}", row.lane.problem.slug, gone, marks.short(row.id))
+
+    @display(description="Newest attempt")
+    def attempt(self, row: Any) -> SafeString:
+        """Its state, and its verdict once there is one."""
+        if row.state is None:
+            return marks.NOTHING
+        verdict = format_html("<strong>{}</strong>", row.verdict) if row.verdict else ""
+        number = format_html('<span class="az-faint">attempt {}</span>', row.last_attempt) if row.last_attempt > 1 else ""
+        voided = marks.badge("voided", "bad") if row.voided_at else ""
+        return format_html("{} {} {} {}", marks.state_badge(row.state), verdict, voided, number)
+
+    @display(description="Sent")
+    def sent(self, row: Submission) -> SafeString:
+        """When it came in."""
+        return marks.moment(row.created_at)
+
+    def shown(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """One submission: its attempts, its files as text, and the documents that travel with it."""
+        jobs = list(row.jobs.select_related("result__runner", "runner").order_by("-attempt")[:100])
+        readable = request.user.has_perm(READ_SOURCE)
+        files = list(row.files.select_related("file").order_by("position"))
+        return {
+            "title": f"Submission to {row.lane.problem.slug}",
+            "submission": row,
+            "jobs": jobs,
+            "sources": [(item, shown(item.file) if readable else None) for item in files],
+            "readable": readable,
+            "props": document(row.props),
+            "config": document(row.lane.config),
+            "attachments": _attachments(row),
+            "result_documents": _documents(jobs),
+        }
+
+    def download(self, request: HttpRequest, submission: UUID, file: UUID, **kwargs: Any) -> FileResponse:
+        """One file of a submission, whole."""
+        self._may_read(request, submission)
+        item = SubmissionFile.objects.filter(submission=submission, file=file).select_related("file").first()
+        if item is None:
+            raise Http404
+        return saved(item.file, name=item.file_name)
+
+    def download_attachment(self, request: HttpRequest, submission: UUID, file: UUID, **kwargs: Any) -> FileResponse:
+        """One file that a runner left on an attempt."""
+        self._may_read(request, submission)
+        item = Attachment.objects.filter(delivery__job__submission=submission, file=file).select_related("file").first()
+        if item is None:
+            raise Http404
+        return saved(item.file, name=item.name)
+
+    def _may_read(self, request: HttpRequest, submission: UUID) -> None:
+        """Raises PermissionDenied, or Http404 for what this account's own list would not show."""
+        if not (self.has_view_permission(request) and request.user.has_perm(READ_SOURCE)):
+            raise PermissionDenied
+        if self.get_object(request, str(submission)) is None:
+            raise Http404
+
+    @act(
+        "Rejudge",
+        permission="judging.rejudge_submission",
+        text="A new attempt is opened. A waiting one gives way to it; one that a runner holds goes on.",
+        submit="Rejudge",
+        form=Rejudge,
+        icon="replay",
+        variant=ActionVariant.PRIMARY,
+        fits=_can_be_rejudged,
+    )
+    def rejudge(self, request: HttpRequest, row: Submission, said: Said) -> str:
+        """Open another attempt."""
+        queue.rejudge(row.id, by=actor(request), reason=said["reason"], urgent=said["urgent"])
+        return "A new attempt was opened."
+
+    @bulk_act(
+        "Rejudge the selected submissions",
+        permission="judging.rejudge_submission",
+        text="Each gets a new attempt. Waiting attempts give way; those that a runner holds go on.",
+        submit="Rejudge these",
+        form=Rejudge,
+    )
+    def rejudge_many(self, request: HttpRequest, row: Submission, said: Said) -> str:
+        """Open another attempt at each of the chosen submissions."""
+        queue.rejudge(row.id, by=actor(request), reason=said["reason"], urgent=said["urgent"])
+        return "a new attempt was opened."
+
+    @act(
+        "Withdraw",
+        permission="judging.delete_submission",
+        text="The submission counts and is judged no more; its open attempts end now. This cannot be taken back.",
+        submit="Withdraw it",
+        form=Reason,
+        icon="delete",
+        variant=ActionVariant.DANGER,
+        fits=_can_be_rejudged,
+    )
+    def withdraw(self, request: HttpRequest, row: Submission, said: Said) -> str:
+        """Mark a submission as deleted."""
+        queue.delete_submission(row.id, by=actor(request), reason=said["reason"])
+        return "The submission was withdrawn."
+
+
+LAST = {"state": "state", "verdict": "result__verdict", "last_attempt": "attempt", "voided_at": "voided_at", "last_job": "id"}
+"""What a row shows of its newest attempt, by the name it is annotated under."""
+
+
+def _attachments(row: Submission) -> list[Attachment]:
+    left = Attachment.objects.filter(delivery__job__submission=row).select_related("file", "delivery__job", "delivery__runner")
+    return list(left.order_by("-delivery__claimed_at", "name")[:100])
+
+
+def _documents(jobs: list[Job]) -> list[tuple[str, Document | None, Document | None]]:
+    """What the results carry besides a verdict: for everybody (`extra`) and for the participant (`props`)."""
+    results = [(job, getattr(job, "result", None)) for job in jobs]
+    return [
+        (f"Attempt {job.attempt}", document(result.extra), document(result.props))
+        for job, result in results
+        if result and (result.extra or result.props)
+    ]

@@ -1,0 +1,67 @@
+"use strict";
+// Times in the reader's zone, leases that count down, and dialogs that the keyboard reaches. Nothing is fetched here.
+(() => {
+  const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+
+  function localize(root) {
+    for (const node of root.querySelectorAll("time.az-time:not([data-done])")) {
+      const at = new Date(node.dateTime);
+      if (Number.isNaN(at.getTime())) continue;
+      const today = new Date().toDateString() === at.toDateString();
+      const year = new Date().getFullYear() === at.getFullYear() ? "" : ` ${at.getFullYear()}`;
+      node.textContent = today ? clock.format(at) : `${day.format(at)}${year} ${clock.format(at)}`;
+      node.dataset.done = "1";
+    }
+  }
+
+  function spoken(seconds) {
+    const whole = Math.max(0, Math.floor(seconds));
+    if (whole < 60) return `${whole} s`;
+    if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+    return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  }
+
+  // By length, not by the local clock: the server said how many seconds were left when it wrote the page.
+  const deadlines = new WeakMap();
+  function countDown() {
+    for (const node of document.querySelectorAll(".az-left")) {
+      if (!deadlines.has(node)) deadlines.set(node, performance.now() + Number(node.dataset.left) * 1000);
+      const left = (deadlines.get(node) - performance.now()) / 1000;
+      node.textContent = left > 0 ? spoken(left) : `over by ${spoken(-left)}`;
+      node.classList.toggle("az-over", left <= 0);
+      node.classList.toggle("az-soon", left > 0 && left < 30);
+    }
+  }
+
+  let opener = null;
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.detail.target?.id === "modal-content") opener = event.detail.elt;
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    localize(document);
+    countDown();
+    if (event.detail.target?.id === "modal-content" || event.detail.target?.id === "dialog-form") {
+      // Alpine shows the dialog a moment later; what is hidden cannot have the focus.
+      setTimeout(() => document.querySelector("#dialog textarea, #dialog input:not([type=hidden]), #dialog select")?.focus(), 60);
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    const dialog = document.getElementById("dialog");
+    if (!dialog || dialog.offsetParent === null) return;
+    if (event.key === "Escape") {
+      opener?.focus();
+    } else if (event.key === "Tab") {
+      const stops = [...dialog.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea")];
+      const first = stops[0], last = stops[stops.length - 1];
+      if (event.shiftKey && document.activeElement === first) { last.focus(); event.preventDefault(); }
+      else if (!event.shiftKey && document.activeElement === last) { first.focus(); event.preventDefault(); }
+    }
+  });
+
+  document.addEventListener("DOMContentLoaded", () => {
+    localize(document);
+    countDown();
+    setInterval(countDown, 1000);
+  });
+})();
