@@ -14,7 +14,7 @@ from typing import Any, cast
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
-from config import launch, logging
+from config import launch, logging, look
 from judging.rules import Limits
 
 BASE_DIR = launch.PROJECT
@@ -77,10 +77,10 @@ ALLOWED_HOSTS = _words("ASSIZE_HOSTS", "" if PRODUCTION else "*")
 
 # The apps, from the admin's look (which must precede the admin) to ours.
 INSTALLED_APPS = [
-    "unfold",
+    "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
     "unfold.contrib.forms",
-    "django.contrib.admin",
+    "config.operators.OperatorsConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -112,6 +112,7 @@ MIDDLEWARE = [
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "config.operators.ContentSecurity",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -224,6 +225,8 @@ if TESTING:
 # ASSIZE_OPERATOR_2FA: operators must show a second factor. Off where the password is published anyway.
 OPERATOR_2FA = _flag("ASSIZE_OPERATOR_2FA", default=PRODUCTION)
 OTP_TOTP_ISSUER = "Assize"
+# ASSIZE_OPERATOR_SESSION_HOURS: how long an operator stays logged in. A shift, not a fortnight.
+OPERATOR_SESSION = timedelta(hours=_number("ASSIZE_OPERATOR_SESSION_HOURS", 12))
 
 # ASSIZE_PROXIES: how many reverse proxies stand in front. Their X-Forwarded-* headers are believed; with 0, nobody's.
 PROXIES = _number("ASSIZE_PROXIES", 0)
@@ -301,7 +304,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "REDOC_DIST": "SIDECAR",
 }
 
-UNFOLD: dict[str, Any] = {"SITE_TITLE": "Assize", "SITE_HEADER": "Assize"}
+UNFOLD: dict[str, Any] = look.UNFOLD
 
 # ASSIZE_LOG_LEVEL: a level's name.
 LOGGING_CONFIG = "logging.config.dictConfig"
