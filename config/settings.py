@@ -94,9 +94,10 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_static",
     "axes",
     "django_structlog",
-    "runners",
-    "judging",
+    # The first to have a command gives it: contests' audit and prune know more than the queue's.
     "contests",
+    "judging",
+    "runners",
 ]
 
 MIDDLEWARE = [

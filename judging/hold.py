@@ -17,6 +17,7 @@ from django.db import connection
 from judging import ledger
 from judging.errors import JobStateWrong, LeaseForeign, LeaseStale, NotFound
 from judging.ledger import Change, Route, ThreadRow
+from judging.records import row_document
 from judging.rows import Illegal, JobRow, Move, Scalar, apply
 from judging.rules import displaced_on_return, head_of
 from judging.states import FINISHED, JobState, RecordType
@@ -62,6 +63,11 @@ class Hold:
         move = Move(RecordType.RECLAIMED, row.id, self.at, {}, self.thread.n + len(self.changes) + 1)
         self.changes.append(Change(move, actor, row, None))
         self.jobs.pop(row.id, None)
+
+    def stand(self, row: JobRow, *, actor: str) -> None:
+        """Record a job that was there before the ledger, as it stands. Raises Illegal when it cannot stand so."""
+        move = Move(RecordType.BASELINE, row.id, self.at, row_document(row), self.thread.n + len(self.changes) + 1)
+        self.changes.append(Change(move, actor, row, apply(None, move)))
 
     def finished_before(self, moment: datetime) -> list[JobRow]:
         """The thread's jobs that finished before a moment, oldest first."""
