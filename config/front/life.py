@@ -20,9 +20,6 @@ from config.front.parking import Parking
 from config.front.pools import Pools, run_verb
 from judging.wake import Hub, Listener, attach
 
-# Where settings.TICKER_SECONDS does not say otherwise; 0 sweeps by cron alone.
-TICKER_SECONDS = 5.0
-
 # A name for operators to see, and a vanished server noticed within half a minute though nothing is asked of it.
 LISTENING = {"application_name": "assize listener", "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
 
@@ -61,7 +58,7 @@ class Life:
 
     async def _tick(self) -> None:
         """Sweep every few seconds: the ticker is the speed, cron the guarantee (architecture §3)."""
-        period = float(getattr(settings, "TICKER_SECONDS", TICKER_SECONDS))
+        period = float(settings.TICKER_SECONDS)
         while period > 0:
             # The processes of a machine start together and need not sweep together.
             await asyncio.sleep(random.uniform(0.75, 1.25) * period)

@@ -114,7 +114,7 @@ class Parking:
             until = min(deadline, self._hub.loop.time() + max(look.until + EXPIRED_SECONDS, SOONEST_SECONDS))
         wanted = look.fits or look.awaiting
         assert wanted is not None, "a look that found nothing says what it looked for"
-        return await visit.waiter.park(wanted, since=look.since, until=until)
+        return await visit.waiter.park(wanted, since=look.since, until=until, runner=look.runner)
 
     async def _last(self, visit: Visit, seen: Seen) -> Seen:
         """The answer when the time is up: nothing is nothing, but a document is to be current."""

@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 RUNNER_PREFIXES = ("/api/v1/runner/", "/api/v1/health")
 FILES_PREFIX = "/api/v1/runner/files"
 
-# Each thread may hold one connection while it works, so the sum is what the database pool needs.
-THREADS = {"calls": 7, "again": 3, "files": 2, "pages": 3, "ticks": 1}
+# Each thread may hold one connection while it works; settings.FRONT_THREADS says how many there are of each kind.
+THREADS = ("calls", "again", "files", "pages", "ticks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Pools:
     @classmethod
     def start(cls) -> Pools:
         """The pools in the sizes of settings.FRONT_THREADS."""
-        sizes = THREADS | getattr(settings, "FRONT_THREADS", {})
+        sizes = settings.FRONT_THREADS
         return cls(**{name: ThreadPoolExecutor(sizes[name], thread_name_prefix=name) for name in THREADS})
 
     def of(self, path: str) -> ThreadPoolExecutor:

@@ -13,7 +13,7 @@ from judging.hold import hold_job
 from judging.models import Job
 from judging.states import Cause, JobState, RecordType
 from judging.text import storable
-from judging.wake import Everyone, announce
+from judging.wake import Concerns, announce
 from runners import enrol
 from runners.models import Runner, RunnerState
 
@@ -39,7 +39,7 @@ def revoke(runner: UUID, *, by: str, reason: str) -> list[UUID]:
     with one_transaction():
         if not enrol.revoke(runner, reason=storable(reason)) and not Runner.objects.filter(id=runner).exists():
             raise NotFound
-        announce(Everyone())
+        announce(Concerns(runner))
     held = list(Job.objects.filter(runner=runner, state=JobState.RUNNING).values_list("id", flat=True))
     return [job for job in held if _take_back(job, runner=runner, by=by)]
 
@@ -63,7 +63,7 @@ def retag(runner: UUID, *, tags: Iterable[str]) -> list[str]:
         if not Runner.objects.filter(id=runner).update(tags=kept):
             raise NotFound
         enrol.note_pools(kept)
-        announce(Everyone())
+        announce(Concerns(runner))
     return kept
 
 

@@ -14,10 +14,11 @@ announcing what a transaction calls
 from judging.wake.announcing import announce, attach
 from judging.wake.hub import Cause, Hub, Waiter
 from judging.wake.listener import Listener
-from judging.wake.topics import Event, Everyone, Fits, Judged, Look, Work
+from judging.wake.topics import Concerns, Event, Everyone, Fits, Judged, Look, Work
 
 __all__ = [
     "Cause",
+    "Concerns",
     "Event",
     "Everyone",
     "Fits",

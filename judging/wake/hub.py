@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from judging.wake.index import Index
-from judging.wake.topics import Event, Everyone, Fits, Judged, Work
+from judging.wake.topics import Concerns, Event, Everyone, Fits, Judged, Work
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +83,8 @@ class Hub:
             match event:
                 case Work():
                     self._wake(self.index.work(event), event)
-                case Judged(submission):
-                    for waiter in self.index.judged(submission):
+                case Judged(subject) | Concerns(subject):
+                    for waiter in self.index.about(subject):
                         waiter.ring(Cause.WOKEN)
                 case Everyone():
                     self.hurry_everyone(SPREAD_SECONDS)
@@ -155,13 +155,16 @@ class Waiter:
         if self._wake is not None:
             self._hub.pass_on(self._wake)
 
-    async def park(self, wanted: Fits | UUID, *, since: int, until: float) -> Cause:
-        """Wait for what is wanted, after a look that began at `since` found nothing, until that time of the loop."""
+    async def park(self, wanted: Fits | UUID, *, since: int, until: float, runner: UUID | None = None) -> Cause:
+        """Wait for what is wanted, after a look that began at `since` found nothing, until that time of the loop.
+
+        `runner` is who waits, if one does.
+        """
         self._wake = None
         if self.gone or self._hub.stopping:
             return Cause.GONE if self.gone else Cause.STOPPED
         # No await between this test and the bell: an announcement comes before both or after both.
-        if not self._hub.index.park(self, wanted, since=since):
+        if not self._hub.index.park(self, wanted, since=since, runner=runner):
             return Cause.MISSED
         loop = self._hub.loop
         self._bell = loop.create_future()

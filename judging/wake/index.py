@@ -37,9 +37,14 @@ class Index(Generic[W]):
     def __len__(self) -> int:
         return len(self._topics)
 
-    def park(self, waiter: W, wanted: Fits | UUID, *, since: int) -> bool:
-        """Register, unless what it wants was announced after its look began at `since`: then False, look again."""
+    def park(self, waiter: W, wanted: Fits | UUID, *, since: int, runner: UUID | None = None) -> bool:
+        """Register, unless what it wants was announced after its look began at `since`: then False, look again.
+
+        `runner` is who waits, if one does: what is decided of it is news too.
+        """
         topics = (wanted,) if isinstance(wanted, UUID) else topics_of(wanted)
+        if runner is not None:
+            topics = (*topics, runner)
         if self._announced(topics, since):
             return False
         self._parkings += 1
@@ -70,10 +75,10 @@ class Index(Generic[W]):
         self.leave(first)
         return first
 
-    def judged(self, submission: UUID) -> list[W]:
-        """Note the announcement and take out everybody who awaits this submission."""
-        self._note((submission,))
-        awaiting = list(self._queues.get(submission, ()))
+    def about(self, subject: UUID) -> list[W]:
+        """Note the announcement and take out everybody who awaits this submission, or is this runner."""
+        self._note((subject,))
+        awaiting = list(self._queues.get(subject, ()))
         for waiter in awaiting:
             self.leave(waiter)
         return awaiting

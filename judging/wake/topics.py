@@ -24,7 +24,7 @@ TOPICS_A_WAITER = 512
 
 Kind = tuple[str, bool, str]
 Topic = Kind | UUID
-"""What the index is keyed by: (problem type, external, pool), or a submission."""
+"""What the index is keyed by: (problem type, external, pool), a submission, or a runner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,18 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Concerns:
+    """Announced: something was decided of this runner (revoked, retagged), so its own waits look again at once."""
+
+    runner: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class Everyone:
-    """Announced: something broad changed (retag, reopening, a switch, a revocation), so every wait looks again."""
+    """Announced: something broad changed (lanes rerouted, reopening, a switch), so every wait looks again."""
 
 
-Event = Work | Judged | Everyone
+Event = Work | Judged | Concerns | Everyone
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +154,8 @@ def _written(event: Event) -> list[Any]:
             return ["w", kind, int(external), sorted(pools)]
         case Judged(submission):
             return ["j", str(submission)]
+        case Concerns(runner):
+            return ["r", str(runner)]
         case Everyone():
             return ["e"]
 
@@ -157,6 +166,8 @@ def _read(item: list[Any]) -> Event:
             return Work(kind, bool(external), frozenset(pools))
         case ["j", str(submission)]:
             return Judged(UUID(submission))
+        case ["r", str(runner)]:
+            return Concerns(UUID(runner))
         case _:
             return Everyone()
 

@@ -32,6 +32,7 @@ settings.configure(
     },
     DATA_UPLOAD_MAX_MEMORY_SIZE=2**20,
     TICKER_SECONDS=0.3,
+    FRONT_THREADS={"calls": 7, "again": 3, "files": 2, "pages": 3, "ticks": 1},
 )
 
 TAKE = """

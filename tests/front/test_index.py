@@ -84,10 +84,10 @@ def test_a_verdict_wakes_all_who_await_it_and_nobody_else():
     index = index_with(("x", one), ("y", other), ("z", one))
     since = index.heard
 
-    assert index.judged(one) == ["x", "z"]
+    assert index.about(one) == ["x", "z"]
 
     assert not index.park("late", one, since=since)
-    assert index.judged(other) == ["y"]
+    assert index.about(other) == ["y"]
 
 
 def test_forgetting_old_announcements_costs_a_look_and_never_a_wake():
@@ -95,7 +95,7 @@ def test_forgetting_old_announcements_costs_a_look_and_never_a_wake():
     index.work(work("a"))
     since = index.heard
     for _ in range(REMEMBERED + 1):
-        index.judged(uuid4())
+        index.about(uuid4())
 
     assert not index.park("waiter", fits("a"), since=since)
     assert index.park("waiter", fits("a"), since=index.heard)
@@ -212,3 +212,14 @@ def test_whatever_the_interleaving_no_waiter_stays_parked_beside_its_work(random
     left = [job for job, count in hall.jobs.items() if count]
     assert not [(waiter, job) for waiter in hall.waiters for job in left if suits(waiter.wanted, job)]
     assert len(hall.index) == len(hall.waiters)
+
+
+def test_what_is_decided_of_a_runner_wakes_its_own_waits_and_no_others():
+    index: Index[str] = Index()
+    mine, other = uuid4(), uuid4()
+    index.park("mine", fits("a"), since=index.heard, runner=mine)
+    index.park("other", fits("a"), since=index.heard, runner=other)
+
+    assert index.about(mine) == ["mine"]
+    assert not index.park("mine", fits("a"), since=0, runner=mine)
+    assert index.work(work("a")) == "other"

@@ -6,12 +6,13 @@ from uuid import uuid4
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.wake import Event, Everyone, Fits, Judged, Look, Work
+from judging.wake import Concerns, Event, Everyone, Fits, Judged, Look, Work
 from judging.wake.topics import PAYLOAD_BYTES, TOPICS_A_WAITER, events_in, payloads, topics_of
 
 TAGS = st.text(max_size=80)
 WORK = st.builds(Work, TAGS, st.booleans(), st.frozensets(TAGS, min_size=1, max_size=16))
-EVENTS: st.SearchStrategy[set[Event]] = st.sets(st.one_of(WORK, st.builds(Judged, st.uuids())), max_size=40)
+NEWS = st.one_of(WORK, st.builds(Judged, st.uuids()), st.builds(Concerns, st.uuids()))
+EVENTS: st.SearchStrategy[set[Event]] = st.sets(NEWS, max_size=40)
 
 
 @given(EVENTS)
@@ -65,7 +66,7 @@ def test_a_process_does_not_hear_itself():
 def test_what_cannot_be_understood_means_look_again(payload):
     heard = events_in(payload, origin="here")
 
-    assert all(isinstance(event, Work | Judged | Everyone) for event in heard)
+    assert all(isinstance(event, Work | Judged | Concerns | Everyone) for event in heard)
 
 
 def test_a_runner_of_very_many_kinds_waits_under_some_of_them():
