@@ -97,9 +97,7 @@ def _cost(box: Box) -> Finding:
         cpu.append(outcome.cpu_ms)
         outcome.close()
     median = statistics.median(wall)
-    said = (
-        f"median {median:.1f} ms a start (aim: {START_TARGET_MS:.0f}), {statistics.median(cpu):.0f} ms CPU for a program that does nothing"
-    )
+    said = f"median {median:.1f} ms a start (aim: {START_TARGET_MS:.0f}), {statistics.median(cpu):.0f} ms CPU for doing nothing"
     return Finding("cost", True, said if median <= START_TARGET_MS else f"{said}; is the machine busy?")
 
 

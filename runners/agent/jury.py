@@ -82,14 +82,9 @@ def word_of(outcome: Outcome, language: Language, role: str) -> Word:
         raise InfrastructureFailure(f"the {role} was stopped: {outcome.ended}; {said}")
     if outcome.status == ACCEPT:
         return Word(1, said)
-    if outcome.status in {REFUSE, REFUSE_FORMAT} and not _crashed(outcome, language):
+    if outcome.status in {REFUSE, REFUSE_FORMAT} and language.crash_sign not in outcome.stderr:
         return Word(0, said)
     points = POINTS.match(said)
     if outcome.status == PART and points and float(points[1]) <= 1:
         return Word(float(points[1]), said)
     raise InfrastructureFailure(f"the {role} ended with {outcome.status}, which is no judgement; {said}")
-
-
-def _crashed(outcome: Outcome, language: Language) -> bool:
-    """Exit code 1 is also what some run times, and bwrap without a program to start, end a failure with."""
-    return language.crash_sign in outcome.stderr or outcome.stderr.startswith(b"bwrap: ")

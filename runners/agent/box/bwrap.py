@@ -32,6 +32,7 @@ from runners.agent.printable import first_line
 
 READY_WITHIN_S = 20.0
 SETTLE_WITHIN_S = 10.0
+NOT_STARTED = 127
 NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup")
 HARDENING = ("--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
 ROOT_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -88,6 +89,7 @@ class BwrapVessel:
         self._init = self._home = self._gate = -1
         self._base_bytes = 0
         self._said = b""
+        self._over = False
         self._settled = False
         self.stdout: int | None = None
         self.stderr = self.done = -1
@@ -200,7 +202,8 @@ class BwrapVessel:
         return cgroup.waited_ns(self._group.pids()) if self._group else 0
 
     def ended(self) -> bool:
-        return not self._hear() or b"exit-code" in self._said
+        self._over = not self._hear() or b"exit-code" in self._said
+        return self._over
 
     def kill(self) -> None:
         """The first process of a process namespace takes all others with it, at once and wherever they hide."""
@@ -225,7 +228,10 @@ class BwrapVessel:
                 pass
             self._settled = True
         said = [json.loads(line) for line in self._said.splitlines() if b"exit-code" in line]
-        return int(said[0]["exit-code"]) if said else 128 + signal.SIGKILL
+        if said:
+            return int(said[0]["exit-code"])
+        # bwrap tells no exit code of a command that it could not start.
+        return NOT_STARTED if self._over else 128 + signal.SIGKILL
 
     def _wait(self) -> None:
         """bwrap first, then the rest of its group: only then are the counters final."""
