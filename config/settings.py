@@ -101,7 +101,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    # Outermost: what the others say of an error under /api/v1 is a problem document too.
+    # Runners go past all the rest, which is for people.
+    "judging.protocol.direct.Direct",
+    # What the others say of an error under /api/v1 is a problem document too.
     "judging.protocol.problem_details.ProblemDetails",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

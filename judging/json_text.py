@@ -15,9 +15,14 @@ import msgspec
 DEPTH = 128
 """The deepest nesting taken. Whoever reads a stored document recurses, so what is kept must be readable anywhere."""
 
+DIGITS = 4300
+"""The longest run of digits kept. Python's own parser reads no longer one, and a runner must not die of a document."""
+
+
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _STRING_OR_BLANKS = re.compile(rf"{_STRING.pattern}|[ \t\n\r]+", re.DOTALL)
+_LONG_NUMBER = re.compile(rf"[0-9]{{{DIGITS + 1}}}")
 _BRACKET = re.compile(r"[\[\]{}]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _RAW_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -66,8 +71,13 @@ def value(text: str) -> Any:
 
 
 def squeezed(text: str) -> str:
-    """The same JSON in compact form: no blanks, as few escapes as UTF-8 and the database need. Raises NotJson."""
+    """The same JSON in compact form: no blanks, as few escapes as UTF-8 and the database need.
+
+    Raises NotJson, also for what some reader of it could not read.
+    """
     must_be_shallow(text)
+    if _LONG_NUMBER.search(text) and _LONG_NUMBER.search(_STRING.sub("", text)):
+        raise NotJson(f"It holds a number of more than {DIGITS} digits.")
     try:
         compact: str = msgspec.json.format(text, indent=-1)
     except (msgspec.DecodeError, UnicodeEncodeError):

@@ -21,8 +21,8 @@ def compact(document: object, *, most_bytes: int) -> str:
         return ""
     try:
         squeezed = json_text.squeezed(_text(document))
-    except (ValueError, TypeError, RecursionError):
-        raise OpaqueNotJson from None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise OpaqueNotJson(f"The document is not JSON: {error}") from None
     if not squeezed.startswith("{"):
         raise OpaqueNotAnObject
     if len(squeezed.encode()) > most_bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 import structlog
-from django.core.files.storage import default_storage
+from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import connection
 
 from judging.durable import one_transaction
@@ -60,7 +60,4 @@ def storage() -> Iterator[None]:
 
 def local_path(name: str) -> Path | None:
     """The path of a name in the storage, None where the storage is no folder of this machine."""
-    try:
-        return Path(default_storage.path(name))
-    except NotImplementedError:
-        return None
+    return Path(default_storage.path(name)) if isinstance(default_storage, FileSystemStorage) else None

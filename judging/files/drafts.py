@@ -21,6 +21,7 @@ from judging.errors import ChecksumMismatch, FileRequired, PayloadTooLarge, Refu
 from judging.files.blobs import blob_name, local_path, lock, remove_unless_referred_to, storage
 from judging.models import StoredFile
 from judging.text import storable
+from runners.enrol import Clock
 
 BLOCK = 64 * 1024
 OCTETS = "application/octet-stream"
@@ -90,6 +91,7 @@ class Draft:
             name=clean_name(name),
             mime_type=_clean_media_type(mime_type),
             uploaded_by=uploaded_by,
+            created_at=Clock(),
         )
         try:
             with one_transaction():

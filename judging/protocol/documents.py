@@ -34,6 +34,7 @@ class Claimed(Document, frozen=True, kw_only=True):
     props: Raw | UnsetType = UNSET
     problem_version_props: Raw | UnsetType = UNSET
     config: Raw | UnsetType = UNSET
+    outside_id: str | UnsetType = UNSET
 
 
 class Renewed(Document, frozen=True, kw_only=True):
@@ -134,6 +135,7 @@ def claimed(job: ClaimedJob) -> Claimed:
         props=verbatim(job.props),
         problem_version_props=verbatim(job.version_props),
         config=verbatim(job.config),
+        outside_id=row.outside_id or UNSET,
     )
 
 

@@ -55,13 +55,13 @@ class Jobs(RunnerSurface):
         renewed = queue.renew(held, token=token, runner=caller(request).runner.id, lease_seconds=lease)
         return document(documents.renewed(renewed))
 
-    @described("noteProgress", request=serializers.HeldLease, answers=NOTHING, problems=GATED, path_ids=["job"])
+    @described("noteProgress", request=serializers.Progress, answers=NOTHING, problems=GATED, path_ids=["job"])
     def progress(self, request: Request, job: str) -> HttpResponse:
-        """Say that the job is still being worked on."""
+        """Say that the job is still being worked on, and under which outside id it was forwarded, if it was."""
         held, asked = path_id(job), reading(request)
-        token = _token(asked)
+        token, outside = _token(asked), asked.sent_text("outsideId", default="") or None
         asked.finish()
-        queue.progress(held, token=token, runner=caller(request).runner.id)
+        queue.progress(held, token=token, runner=caller(request).runner.id, outside_id=outside)
         return nothing()
 
     @described("releaseJob", request=serializers.HeldLease, answers=NOTHING, problems=GATED, path_ids=["job"])

@@ -56,7 +56,7 @@ class Reading:
         sent = self.sent_text(name, default=default)
         kept = storable(sent)
         if len(kept.strip()) < least or (most is not None and len(kept) > most):
-            self._refuse(name, f"Must be {least} to {most} characters long.")
+            self._refuse(name, f"Must be {least} to {most} characters long.", None)
         return kept
 
     def sent_text(self, name: str, *, default: str | None = None) -> str:

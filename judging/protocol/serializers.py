@@ -106,12 +106,21 @@ class ClaimedJob(serializers.Serializer[object]):
     props = serializers.DictField(required=False)
     problemVersionProps = serializers.DictField(required=False)
     config = serializers.DictField(required=False)
+    outsideId = serializers.CharField(
+        required=False, help_text="Forwarded already, under this id: resume, do not submit again."
+    )
 
 
 class HeldLease(serializers.Serializer[object]):
     """The lease a runner believes it holds."""
 
     leaseToken = serializers.CharField(allow_blank=True)
+
+
+class Progress(HeldLease):
+    """Still working; a runner that forwards the work says once under which id (queue.md §4)."""
+
+    outsideId = serializers.CharField(required=False, allow_blank=True, allow_null=True, max_length=200)
 
 
 class Renewal(HeldLease):

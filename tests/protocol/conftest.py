@@ -41,20 +41,33 @@ class Api:
     def send(
         self, method: str, path: str, body: bytes = b"", content_type: str = "application/json", **headers: str
     ) -> HttpResponseBase:
-        """Any request with any bytes."""
+        """Any request with any bytes; a streamed answer has its `body`."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.box and "Authorization" not in sent:
             sent |= self.box.bearer
-        return self.client.generic(method, PREFIX + path, body, content_type=content_type, headers=sent)
+        answer = self.client.generic(method, PREFIX + path, body, content_type=content_type, headers=sent)
+        if answer.streaming:
+            # Read now, so that every test lets go of the file.
+            answer.body = b"".join(answer.streaming_content)
+            answer.close()
+        return answer
 
     def upload(
-        self, content: bytes = b"a log", *, name: str = "log.txt", sha256: str | None = None, mime_type: str = "text/plain", **more: Any
+        self,
+        content: bytes = b"a log",
+        *,
+        name: str = "log.txt",
+        sha256: str | None = None,
+        mime_type: str = "text/plain",
+        **more: Any,
     ) -> HttpResponseBase:
         """Send one file with its hash."""
         parts = {"sha256": sha256 or hashlib.sha256(content).hexdigest(), **more}
         parts.setdefault("file", SimpleUploadedFile(name, content, content_type=mime_type))
         headers = self.box.bearer if self.box else {}
-        return self.client.post(f"{PREFIX}runner/files", {k: v for k, v in parts.items() if v is not None}, headers=headers)
+        return self.client.post(
+            f"{PREFIX}runner/files", {k: v for k, v in parts.items() if v is not None}, headers=headers
+        )
 
     def claim(self, **asked: Any) -> dict[str, Any]:
         """The document of a job there must be."""
