@@ -6,6 +6,7 @@ Read while Django sets its apps up, so that it may import no model.
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
@@ -59,7 +60,7 @@ class OperatorsSite(UnfoldAdminSite):
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Log an operator in, for as long as a shift lasts."""
         response: HttpResponse = super().login(request, extra_context)
-        if request.method == "POST" and self.has_permission(request):
+        if request.method == "POST" and response.status_code == HTTPStatus.FOUND:
             request.session.set_expiry(settings.OPERATOR_SESSION)
         return response
 

@@ -143,7 +143,7 @@ class SubmissionPages(FoundById):
             "props": document(row.props),
             "config": document(row.lane.config),
             "attachments": _attachments(row),
-            "result_documents": _documents(jobs),
+            "result_documents": _documents(jobs) if readable else [],
         }
 
     def download(self, request: HttpRequest, submission: UUID, file: UUID, **kwargs: Any) -> FileResponse:
