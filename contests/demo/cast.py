@@ -1,0 +1,162 @@
+"""The server and the runners of the play: started, approved, killed, restarted, and all stopped at the end."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import httpx
+from django.conf import settings
+
+from contests.demo.caller import Caller
+from contests.demo.processes import Child, Died
+from runners.agent.agent import EXIT_REFUSED
+from runners.agent.identity import load_identity
+
+NAMES = ("demo-1", "demo-2")
+HOST = "127.0.0.1"
+READY_SECONDS = 90.0
+POLL_SECONDS = 0.1
+LEASES = {"ASSIZE_LEASE_MIN_SECONDS": "5", "ASSIZE_LEASE_MAX_SECONDS": "10"}
+"""Shorter than any contest's, so that a lost one is seen to run out."""
+
+UNSAFE = """
+!!! The runners judge WITHOUT ISOLATION (--unsafe): programs run on this machine's files and network.
+!!! Good enough for the demo's own programs and for nothing else.
+!!! For isolation: apt-get install bubblewrap, then `python -m runners.agent doctor` says what is missing yet.
+"""
+
+
+class Cast:
+    """`say` tells the audience something."""
+
+    def __init__(self, *, port: int, say: Callable[[str], None]) -> None:
+        self.base = f"http://{HOST}:{port}"
+        self.folder = Path(settings.DATA_DIR) / "demo"
+        self._port = port
+        self._say = say
+        self._server: Child | None = None
+        self._runners: dict[str, Child] = {}
+        self._unsafe = False
+
+    def serve(self) -> None:
+        """Start the server and wait until it answers. Raises Died."""
+        argv = [sys.executable, str(settings.BASE_DIR / "manage.py"), "serve", "--port", str(self._port)]
+        self._server = Child("The server", argv, log=self.folder / "server.log", env=LEASES)
+        self._until(self._healthy, waits_for=[self._server])
+
+    def _healthy(self) -> bool:
+        try:
+            return httpx.get(f"{self.base}/api/v1/health", timeout=5).is_success
+        except httpx.HTTPError:
+            return False
+
+    def judge(self, operator: Caller) -> None:
+        """Start the runners, and approve their keys as an operator would. Raises Died.
+
+        Where bubblewrap is missing, or the box cannot hold here, they judge without one, and that is said.
+        """
+        if shutil.which("bwrap") is None:
+            self._expose("bubblewrap is not installed here.")
+        for name in NAMES:
+            self._start(name)
+        try:
+            self._approve(operator)
+        except Died:
+            refused = [child for child in self._runners.values() if child.exit_code == EXIT_REFUSED]
+            if self._unsafe or not refused:
+                raise
+            self._expose(refused[0].last_words())
+            self.dismiss()
+            for name in NAMES:
+                self._start(name)
+            self._approve(operator)
+
+    def _expose(self, reason: str) -> None:
+        self._unsafe = True
+        self._say(f"{reason}{UNSAFE}")
+
+    def _start(self, name: str) -> None:
+        agent = [sys.executable, "-m", "runners.agent", "run", "--server", self.base, "--name", name]
+        argv = [*agent, "--state", str(self._state(name)), *(["--unsafe"] if self._unsafe else [])]
+        self._runners[name] = Child(f"Runner {name}", argv, log=self.folder / f"{name}.log", env={})
+
+    def _state(self, name: str) -> Path:
+        return self.folder / name
+
+    def _approve(self, operator: Caller) -> None:
+        """Approve the keys that are in our own runners' files, and nobody else's."""
+        waiting = set(self._runners)
+
+        def approved() -> bool:
+            known = operator.runners()
+            for name in sorted(waiting):
+                key = self._state(name) / "key"
+                row = known.get(load_identity(key).fingerprint) if key.exists() else None
+                if row is not None:
+                    operator.approve(row["id"])
+                    waiting.discard(name)
+            return not waiting
+
+        self._until(approved, waits_for=list(self._runners.values()))
+
+    def pull_the_plug(self, name: str) -> None:
+        """SIGKILL a runner, and start one afresh in its place; it knows its key and no more."""
+        self._runners[name].kill()
+        self._start(name)
+
+    def must_live(self) -> None:
+        """Raise Died when any of them ended by itself."""
+        for child in [*self._runners.values(), *([self._server] if self._server else [])]:
+            child.must_live()
+
+    def dismiss(self) -> None:
+        """Stop the runners: what they hold goes back to the queue."""
+        for child in self._runners.values():
+            child.end()
+        for child in self._runners.values():
+            child.stop()
+        self._runners.clear()
+
+    def end(self) -> None:
+        """Stop everything, whatever is under way, and however often Ctrl-C is pressed meanwhile."""
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.dismiss()
+        if self._server is not None:
+            self._server.stop()
+        signal.signal(signal.SIGINT, before)
+
+    def _until(self, done: Callable[[], bool], *, waits_for: Sequence[Child]) -> None:
+        """Wait until it is done. Raises Died when one of those ends first, or takes too long."""
+        until = time.monotonic() + READY_SECONDS
+        while not done():
+            for child in waits_for:
+                child.must_live()
+            if time.monotonic() > until:
+                late = ", ".join(child.name for child in waits_for)
+                raise Died(f"{late}: not ready after {READY_SECONDS:.0f} s.\n{waits_for[0].last_words()}")
+            time.sleep(POLL_SECONDS)
+
+
+def free_port(asked: int | None, *, usual: int) -> int:
+    """The port asked for; else the usual one, or the next that is free. Raises Died when the one asked for is not."""
+    if asked is not None:
+        if not _is_free(asked):
+            raise Died(f"Port {asked} is in use. Choose another with --port.")
+        return asked
+    return next(port for port in range(usual, usual + 1000) if _is_free(port))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,112 @@
+"""The programs of the demo leave nothing behind: contests/demo/processes.py and cast.py."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from contests.demo import processes
+from contests.demo.cast import free_port
+from contests.demo.processes import Child, Died
+
+SLEEP = "import time; print('ready', flush=True); time.sleep(60)"
+STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"
+
+
+def child(tmp_path, code, name="It"):
+    started = Child(name, [sys.executable, "-c", code], log=tmp_path / "log", env={"MARK": "of the demo"})
+    until = time.monotonic() + 10
+    while "ready" not in started.last_words() and started.exit_code is None and time.monotonic() < until:
+        time.sleep(0.01)
+    return started
+
+
+def is_soon_gone(pid):
+    """Whether the process ends; one that nobody has asked after yet has ended too."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_program_that_is_asked_to_stop_is_gone(tmp_path):
+    asked = child(tmp_path, SLEEP)
+
+    asked.stop()
+    asked.stop()
+
+    assert asked.exit_code == -signal.SIGTERM
+
+
+def test_a_program_that_will_not_stop_is_killed_with_all_it_started(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "STOP_SECONDS", 0.2)
+    starting = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {SLEEP!r}]).pid, flush=True)"
+    stubborn = child(tmp_path, f"{starting}; {STUBBORN}")
+    grandchild = int(stubborn.last_words().split()[0])
+
+    stubborn.stop()
+
+    assert stubborn.exit_code == -signal.SIGKILL
+    assert is_soon_gone(grandchild)
+
+
+def test_a_program_that_dies_is_told_with_its_last_words(tmp_path):
+    dead = child(tmp_path, "import sys; print('no disk'); sys.exit(3)", name="The server")
+    dead._process.wait()
+
+    with pytest.raises(Died, match=r"(?s)The server ended with 3.*no disk"):
+        dead.must_live()
+
+
+def test_a_program_sees_its_own_environment_and_the_demos(tmp_path):
+    seen = child(tmp_path, "import os; print(os.environ['MARK'], os.environ['PATH'] != '', 'ready')")
+
+    assert "of the demo True" in seen.last_words()
+    seen.stop()
+
+
+def test_ctrl_c_reaches_only_who_tells_the_others(tmp_path):
+    own = child(tmp_path, SLEEP)
+
+    assert os.getpgid(own._process.pid) != os.getpgid(0)
+    own.kill()
+
+
+def test_a_demo_that_is_killed_takes_its_programs_along(tmp_path):
+    code = f"""
+import os, pathlib, sys, time
+os.environ |= {{"ASSIZE_TESTING": "1", "DJANGO_SETTINGS_MODULE": "config.settings"}}
+from contests.demo.processes import Child
+started = Child("It", [sys.executable, "-c", {SLEEP!r}], log=pathlib.Path({str(tmp_path / "log")!r}), env={{}})
+print(started._process.pid, flush=True)
+time.sleep(60)
+"""
+    demo = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert demo.stdout is not None
+    started = int(demo.stdout.readline())
+
+    demo.kill()
+    demo.wait()
+    demo.stdout.close()
+
+    assert is_soon_gone(started)
+
+
+def test_a_port_that_was_asked_for_and_is_in_use_is_refused():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        with pytest.raises(Died, match=f"Port {port} is in use"):
+            free_port(port, usual=8000)
+        assert port < free_port(None, usual=port) < port + 1000
