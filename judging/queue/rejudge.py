@@ -9,6 +9,7 @@ from judging.errors import NotFound
 from judging.hold import hold_thread
 from judging.models import Submission
 from judging.queue.submit import open_job
+from judging.text import storable
 from runners.keys import new_id
 
 
@@ -27,6 +28,6 @@ def rejudge(submission: UUID, *, by: str, reason: str, urgent: bool = False) -> 
         if row is None:
             raise NotFound
         job = new_id()
-        open_job(held, row, job=job, attempt=row.attempts + 1, urgent=urgent, actor=by, reason=reason)
+        open_job(held, row, job=job, attempt=row.attempts + 1, urgent=urgent, actor=by, reason=storable(reason))
         held.write()
     return job
