@@ -101,7 +101,7 @@ class Hold:
 
         `token` is None when what came could not be a token: it matches nothing, least of all "no lease".
         The deadline alone refuses nobody (runner-protocol §5).
-        Raises NotFound, LeaseStale, LeaseForeign, JobStateWrong.
+        Raises NotFound, LeaseStale, LeaseForeign, JobStateWrong; the last one also when its outcome has arrived.
         """
         row = self.jobs.get(job)
         if row is None:
@@ -110,7 +110,7 @@ class Hold:
             raise LeaseStale
         if row.runner != runner:
             raise LeaseForeign
-        if row.state is not JobState.RUNNING:
+        if row.state is not JobState.RUNNING or row.outcome is not None:
             raise JobStateWrong
         return row
 

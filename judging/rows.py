@@ -17,11 +17,17 @@ from judging.states import MOVES, OPEN, Cause, JobState, RecordType
 Scalar = str | int | bool | None
 
 
+DEFAULT_TIMEOUT_SECONDS = 3600
+
+
 class JobRow(NamedTuple):
     """Every ledgered column of one job. Lease columns are set exactly while it runs.
 
     A tuple, because a replay makes a new one for every record: that is five times faster than a dataclass here.
     `fence` counts hand-outs ever; `deliveries` those that count against `cap`. `granted` is whole seconds.
+    `timeout` is the problem's bound on one run, in seconds. `channel` says that this delivery was claimed on the channel,
+    `started_at` when its runner said so there. `outcome` is the stored outcome that waits to become a result; `lost` the
+    last delivery of a job that failed because contact was lost, whose outcome may still come.
     """
 
     id: UUID
@@ -53,6 +59,11 @@ class JobRow(NamedTuple):
     voided_at: datetime | None = None
     marked: bool = False
     closed_at_seq: int | None = None
+    timeout: int = DEFAULT_TIMEOUT_SECONDS
+    channel: bool = False
+    started_at: datetime | None = None
+    outcome: UUID | None = None
+    lost: UUID | None = None
 
     @property
     def started(self) -> bool:
@@ -79,7 +90,10 @@ class Illegal(ValueError):
 
 def _let_go(row: JobRow) -> JobRow:
     """The row without its lease: nobody holds it any more."""
-    return row._replace(token=None, runner=None, claimed_at=None, lease_until=None, granted=None, heard=False)
+    return row._replace(
+        token=None, runner=None, claimed_at=None, lease_until=None, granted=None, heard=False,
+        channel=False, started_at=None, outcome=None,
+    )  # fmt: skip
 
 
 def _require(condition: object, words: str) -> None:
@@ -92,6 +106,7 @@ def _running(row: JobRow, move: Move) -> None:
     token = row.token
     _require(row.state is JobState.RUNNING and token is not None, f"{move.type} of a job nobody holds")
     _require(move.data.get("token") == id_text(row.token), f"{move.type} under another lease")
+    _require(row.outcome is None, f"{move.type} after its outcome arrived")
 
 
 def give_up_reason(row: JobRow, *, cause: str) -> str:
@@ -126,6 +141,7 @@ def _submitted(row: JobRow | None, move: Move) -> JobRow:
         urgent=bool(data["urgent"]),
         cap=int(data["cap"] or 0),
         created_at=move.at,
+        timeout=int(data.get("timeout") or DEFAULT_TIMEOUT_SECONDS),
     )
 
 
@@ -145,15 +161,27 @@ def _leased(row: JobRow, move: Move) -> JobRow:
         granted=granted,
         heard=False,
         reason=None,
+        channel=bool(move.data.get("channel")),
     )
 
 
 def _renewed(row: JobRow, move: Move) -> JobRow:
-    """Renewing never shortens: the later of the deadline held and the one asked for (seed 000)."""
+    """Renewing never shortens: the later of the deadline held and the one asked for (seed 000).
+
+    `limit`, where there is one, is how many seconds after the claim no renewal leads beyond (channel-protocol §4).
+    """
     _running(row, move)
     asked = move.at + timedelta(seconds=int(move.data["seconds"] or 0))
+    limit = move.data.get("limit")
+    if limit is not None and row.claimed_at is not None:
+        asked = min(asked, row.claimed_at + timedelta(seconds=int(limit)))
     held = row.lease_until or asked
     return row._replace(lease_until=max(held, asked), heard=True)
+
+
+def _started(row: JobRow, move: Move) -> JobRow:
+    _require(row.channel and row.started_at is None, "started twice, or not on the channel")
+    return _renewed(row, move)._replace(started_at=move.at)
 
 
 def _heard(row: JobRow, move: Move) -> JobRow:
@@ -183,11 +211,19 @@ def _lost(row: JobRow, move: Move, *, cause: str) -> JobRow:
     return _counted(row, cause=cause, at=move.at)
 
 
+def _out_of_contact(row: JobRow, move: Move) -> JobRow:
+    """As any loss; but the outcome of a run on the channel is still taken when it comes too late (seed 001)."""
+    if not row.channel:
+        return _lost(row, move, cause="lease expired")
+    after = _lost(row, move, cause=Cause.SILENT.value)
+    return after._replace(lost=row.token) if after.state is JobState.FAILED else after
+
+
 def _expired(row: JobRow, move: Move) -> JobRow:
     """Taken back at or after the deadline, judged by the record's own time (seed 004)."""
     _running(row, move)
     _require(row.lease_until is not None and row.lease_until <= move.at, "expired before its deadline")
-    return _lost(row, move, cause="lease expired")
+    return _out_of_contact(row, move)
 
 
 def _requeued(row: JobRow, move: Move) -> JobRow:
@@ -200,6 +236,9 @@ def _requeued(row: JobRow, move: Move) -> JobRow:
     if cause is Cause.UNDONE:
         _require(not row.heard, "a hand-out that was heard cannot be undone")
         return _lost(row, move, cause=cause.value)
+    if cause is Cause.SILENT:
+        _require(row.channel, "silent without a channel")
+        return _out_of_contact(row, move)
     if cause is Cause.INFRASTRUCTURE:
         _require(row.deliveries < row.cap, "requeued at the cap")
         return _counted(row, cause=cause.value, at=move.at, reason=str(move.data["reason"]))
@@ -209,6 +248,8 @@ def _requeued(row: JobRow, move: Move) -> JobRow:
 
 def _reported(row: JobRow, move: Move) -> JobRow:
     """A judged result completes the job; an infrastructure failure ends it only at the cap."""
+    if row.outcome is not None:
+        return _processed(row, move)
     _running(row, move)
     ended = _let_go(row)._replace(finished_at=move.at)
     if move.data["judged"]:
@@ -218,8 +259,58 @@ def _reported(row: JobRow, move: Move) -> JobRow:
     return ended._replace(state=JobState.FAILED, reason=words)
 
 
+def _arrived(row: JobRow, move: Move) -> JobRow:
+    """Once a delivery: of the holder, or of the one who was lost when nobody else was given the job."""
+    outcome = id_of(str(move.data["outcome"]))
+    if row.state is JobState.FAILED:
+        _require(row.outcome is None, "a second outcome")
+        _of_the_lost(row, move)
+        return row._replace(outcome=outcome)
+    _running(row, move)
+    _require(row.channel, "an outcome without a channel")
+    return row._replace(outcome=outcome, heard=True)
+
+
+def _of_the_lost(row: JobRow, move: Move) -> None:
+    _require(row.lost is not None and move.data.get("token") == id_text(row.lost), f"{move.type} by somebody who was not lost")
+
+
+def _processed(row: JobRow, move: Move) -> JobRow:
+    """The stored outcome has become a result, whoever is running it through the adapter."""
+    if row.state is JobState.FAILED:
+        _of_the_lost(row, move)
+    else:
+        _require(move.data.get("token") == str(row.token), f"{move.type} under another lease")
+    _require(move.data["judged"], "an outcome without a verdict")
+    return _let_go(row)._replace(state=JobState.COMPLETED, finished_at=move.at, admitted=True, reason=None, lost=None)
+
+
+def _failed(row: JobRow, move: Move) -> JobRow:
+    """The runner gives up on the channel, or the outcome it sent makes no result: no other runner tries (seed 001)."""
+    if row.state is JobState.FAILED:
+        _require(row.outcome is not None, "failed again")
+        _of_the_lost(row, move)
+    elif row.outcome is None:
+        _running(row, move)
+        _require(row.channel, "failed without a channel")
+    else:
+        _require(move.data.get("token") == str(row.token), f"{move.type} under another lease")
+    ended = row.finished_at or move.at
+    return _let_go(row)._replace(state=JobState.FAILED, finished_at=ended, reason=str(move.data["reason"]), lost=None)
+
+
+def over_limit(started_at: datetime, at: datetime, *, seconds: int) -> bool:
+    """Whether more whole seconds have gone by than a run may take (channel-protocol §4)."""
+    return int((at - started_at).total_seconds()) > seconds
+
+
 def _cancelled(row: JobRow, move: Move) -> JobRow:
     _require(row.state in OPEN, "cancelled after it was finished")
+    _require(row.outcome is None, "cancelled after its outcome arrived")
+    limit = move.data.get("limit")
+    if limit is not None:
+        within = row.started_at is None or not over_limit(row.started_at, move.at, seconds=int(limit))
+        _require(not within, "cancelled for a limit it did not exceed")
     words = str(move.data["reason"])
     return _let_go(row)._replace(state=JobState.CANCELLED, finished_at=move.at, reason=words)
 
@@ -250,8 +341,8 @@ def _unchanged(row: JobRow, move: Move) -> JobRow:
     return row
 
 
-_IDS = {"id", "thread", "submission", "lane", "version", "token", "runner", "replaced_by"}
-_MOMENTS = {"created_at", "claimed_at", "lease_until", "finished_at", "voided_at"}
+_IDS = {"id", "thread", "submission", "lane", "version", "token", "runner", "replaced_by", "outcome", "lost"}
+_MOMENTS = {"created_at", "claimed_at", "lease_until", "finished_at", "voided_at", "started_at"}
 
 
 def _baseline(row: JobRow | None, move: Move) -> JobRow:
@@ -273,12 +364,15 @@ _APPLY: dict[RecordType, Callable[[JobRow, Move], JobRow]] = {
     RecordType.LEASED: _leased,
     RecordType.DISPLACED: _superseded,
     RecordType.RENEWED: _renewed,
+    RecordType.STARTED: _started,
     RecordType.HEARD: _heard,
     RecordType.ADMITTED: _admitted,
     RecordType.RELEASED: _released,
     RecordType.EXPIRED: _expired,
     RecordType.REQUEUED: _requeued,
+    RecordType.ARRIVED: _arrived,
     RecordType.REPORTED: _reported,
+    RecordType.FAILED: _failed,
     RecordType.CANCELLED: _cancelled,
     RecordType.SUPERSEDED: _superseded,
     RecordType.PRIORITISED: _prioritised,
@@ -296,7 +390,7 @@ def apply(row: JobRow | None, move: Move) -> JobRow:
     assert row is not None
     after = _APPLY[move.type](row, move)
     _require(after.state in MOVES[row.state], f"{row.state} may not become {after.state}")
-    if row.state in OPEN and after.state not in OPEN:
+    if after.state not in OPEN and after.state is not row.state:
         # The thread's event number at that moment: "is what I read final yet?" has an answer (seed 003).
         after = after._replace(closed_at_seq=move.n)
     return after

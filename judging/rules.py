@@ -5,12 +5,14 @@ Authority: seed 000, seed 003, runner-protocol §4 and §11, queue.md §4. How o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from uuid import UUID
 
-from judging.rows import JobRow
+from judging.rows import JobRow, over_limit
 from judging.states import OPEN, JobState, Priority
 
 
@@ -41,6 +43,23 @@ class Limits:
     drain: timedelta = timedelta(seconds=300)
     unattached: timedelta = timedelta(hours=24)
     ticket: timedelta = timedelta(days=30)
+    heartbeat: timedelta = timedelta(seconds=90)
+    grace: timedelta = timedelta(seconds=60)
+    channel_attempts: int = 16
+
+    @property
+    def beat_every(self) -> timedelta:
+        """How often at most a heartbeat on the channel moves the stored deadline (channel-protocol §7)."""
+        return min(timedelta(seconds=10), self.heartbeat / 4)
+
+    @property
+    def channel_lease(self) -> timedelta:
+        """The lease of a job claimed on the channel, in whole seconds: a healthy runner never loses it."""
+        return timedelta(seconds=math.ceil((self.heartbeat + self.beat_every).total_seconds()))
+
+    def hard_limit(self, timeout: int) -> int:
+        """For how many seconds a run may go on, whatever its runner says; `timeout` is the problem's, in seconds."""
+        return timeout + int(self.grace.total_seconds())
 
 
 def granted_lease(asked_seconds: float | None, *, default: timedelta, limits: Limits) -> timedelta:
@@ -49,6 +68,25 @@ def granted_lease(asked_seconds: float | None, *, default: timedelta, limits: Li
         return default
     low, high = limits.lease_min.total_seconds(), limits.lease_max.total_seconds()
     return timedelta(seconds=int(min(max(asked_seconds, low), high)))
+
+
+class Overdue(Enum):
+    """Why the clock ends a run on the channel."""
+
+    LOST = "contact was lost before the limit was reached"
+    LIMIT = "the limit was exceeded"
+
+
+def overdue(row: JobRow, at: datetime, *, limits: Limits) -> Overdue | None:
+    """Whether a held run is over its hard limit, and if so, whether contact had been lost before that.
+
+    A lease that lapsed before the limit was reached means lost, however late anybody looks (channel-protocol §7).
+    """
+    limit = limits.hard_limit(row.timeout)
+    if row.outcome is not None or row.started_at is None or not over_limit(row.started_at, at, seconds=limit):
+        return None
+    reached = row.started_at + timedelta(seconds=limit + 1)
+    return Overdue.LOST if row.lease_until is not None and row.lease_until < reached else Overdue.LIMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ class JobState(StrEnum):
     """A runner reported a result. Final: a rejudge is a new job."""
 
     FAILED = "failed"
-    """Given up after its last hand-out, with a reason that names the cause and the count. Final."""
+    """Given up, with a reason that names the cause. Final but for one case: when contact with the runner was lost on the
+    channel, `lost` names that last delivery, and the outcome it sends after all completes the job (seed 001)."""
 
     CANCELLED = "cancelled"
     """Ended by an operator, or with the submission that was deleted. Final."""
@@ -40,11 +41,12 @@ MOVES: dict[JobState, frozenset[JobState]] = {
     JobState.QUEUED: frozenset({JobState.QUEUED, JobState.RUNNING, JobState.FAILED, JobState.CANCELLED, JobState.SUPERSEDED}),
     JobState.RUNNING: frozenset({JobState.RUNNING, JobState.QUEUED, JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED}),
     JobState.COMPLETED: frozenset({JobState.COMPLETED}),
-    JobState.FAILED: frozenset({JobState.FAILED}),
+    JobState.FAILED: frozenset({JobState.FAILED, JobState.COMPLETED}),
     JobState.CANCELLED: frozenset({JobState.CANCELLED}),
     JobState.SUPERSEDED: frozenset({JobState.SUPERSEDED}),
 }
-"""From each state, the states one record may lead to. A finished state stays what it is."""
+"""From each state, the states one record may lead to. A finished state stays what it is, but for a job that failed because
+contact was lost: the outcome of the delivery in `lost` completes it."""
 
 
 class RecordType(StrEnum):
@@ -58,6 +60,8 @@ class RecordType(StrEnum):
     """A job that came back found a newer urgent one waiting, and gave way to it."""
     RENEWED = "renewed"
     """The deadline moved out; the delivery has been heard."""
+    STARTED = "started"
+    """The runner says on the channel that the run itself begins: from here the hard limit counts (seed 001)."""
     HEARD = "heard"
     """The delivery has been heard; the deadline did not move."""
     ADMITTED = "admitted"
@@ -68,8 +72,14 @@ class RecordType(StrEnum):
     """The lease ran out and the job was taken back."""
     REQUEUED = "requeued"
     """The job went back for the cause in its data, or was given up because its hand-outs are used up."""
+    ARRIVED = "arrived"
+    """The outcome of a delivery was stored, and the channel acknowledged it. Nothing takes the job away any more: it is
+    completed in the channel's words, and only turning the outcome into a result is left."""
     REPORTED = "reported"
     """A result ended the job."""
+    FAILED = "failed"
+    """The runner said on the channel that the run failed, or the outcome it sent could not be turned into a result. No
+    other runner tries (seed 001)."""
     CANCELLED = "cancelled"
     """An operator, the author or a delete ended the job."""
     SUPERSEDED = "superseded"
@@ -96,6 +106,8 @@ class Cause(StrEnum):
     REVOKED = "runner revoked"
     OPERATOR = "returned by an operator"
     EXHAUSTED = "hand-outs used up"
+    SILENT = "contact with the runner was lost"
+    KEY_REPLACED = "channel key replaced"
 
 
 class Priority(IntEnum):

@@ -3,10 +3,12 @@
 from judging.models.installation import Installation, Maintenance
 from judging.models.jobs import Attachment, Delivery, Job, Result, RunnerAttachment
 from judging.models.ledger import Audit, AuditResult, AuditScope, FeedEpoch, LedgerRecord, ThreadSeal
-from judging.models.library import Problem, ProblemVersion, StoredFile
+from judging.models.library import Adapter, Problem, ProblemVersion, StoredFile
+from judging.models.outcomes import Outcome, OutcomeKind
 from judging.models.work import Lane, Submission, SubmissionFile, Thread, Ticket
 
 __all__ = [
+    "Adapter",
     "Attachment",
     "Audit",
     "AuditResult",
@@ -18,6 +20,8 @@ __all__ = [
     "Lane",
     "LedgerRecord",
     "Maintenance",
+    "Outcome",
+    "OutcomeKind",
     "Problem",
     "ProblemVersion",
     "Result",

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from judging.models.library import ProblemVersion, StoredFile
 from judging.models.work import PRIORITIES, Lane, Submission, Thread
+from judging.rows import DEFAULT_TIMEOUT_SECONDS
 from judging.states import FINISHED, OPEN, JobState
 from runners.keys import new_id
 from runners.models import Runner
@@ -54,6 +55,11 @@ class Job(models.Model):
     voided_at = models.DateTimeField(null=True)
     marked = models.BooleanField(default=False)
     closed_at_seq = models.BigIntegerField(null=True)
+    timeout = models.PositiveIntegerField(default=DEFAULT_TIMEOUT_SECONDS)
+    channel = models.BooleanField(default=False)
+    started_at = models.DateTimeField(null=True)
+    outcome = models.UUIDField(null=True)
+    lost = models.UUIDField(null=True)
 
     class Meta:
         ordering = ["-created_at", "-id"]
@@ -83,6 +89,15 @@ class Job(models.Model):
                 | (~Q(state=JobState.RUNNING) & Q(heard=False, **{f"{name}__isnull": True for name in _LEASE})),
             ),
             models.CheckConstraint(
+                name="job_channel_while_running",
+                condition=Q(state=JobState.RUNNING, channel=True) | Q(channel=False, started_at__isnull=True),
+            ),
+            models.CheckConstraint(name="job_lost_has_failed", condition=Q(lost__isnull=True) | Q(state=JobState.FAILED)),
+            models.CheckConstraint(
+                name="job_outcome_has_sender",
+                condition=Q(outcome__isnull=True) | Q(channel=True) | Q(lost__isnull=False),
+            ),
+            models.CheckConstraint(
                 name="job_finished_has_time",
                 condition=Q(state__in=sorted(FINISHED), finished_at__isnull=False) | Q(state__in=sorted(OPEN), finished_at__isnull=True),
             ),
@@ -106,7 +121,9 @@ class Job(models.Model):
             models.Index(name="job_finished", fields=["finished_at"], condition=Q(finished_at__isnull=False)),
             models.Index(name="job_newest", fields=["-created_at", "-id"]),
             # Few among many: without it the operators' list of what was given up would read every job there is.
-            models.Index(name="job_unjudged", fields=["state", "-created_at"], condition=Q(state__in=sorted(FINISHED - {JobState.COMPLETED}))),
+            models.Index(
+                name="job_unjudged", fields=["state", "-created_at"], condition=Q(state__in=sorted(FINISHED - {JobState.COMPLETED}))
+            ),
             models.Index(name="job_in_lane", fields=["lane", "-created_at"]),
         ]
 

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from judging.rows import DEFAULT_TIMEOUT_SECONDS
 from runners.keys import new_id
 
 
@@ -33,11 +34,19 @@ class StoredFile(models.Model):
         return f"{self.name} ({self.size_bytes} bytes)"
 
 
+class Adapter(models.TextChoices):
+    """How the iterations of a run on the channel become a result (channel-protocol §5)."""
+
+    JSON = "json", "the first JSON object with a verdict"
+    EXIT_CODE = "exit-code", "accepted when every exit code is zero"
+
+
 class Problem(models.Model):
     """A library problem. Its type is a word the server only compares (runner-protocol, property 3).
 
     `organization` is the tenant's id, None for the installation's own (queue.md §1).
-    `max_deliveries` caps hand-outs; 1 means a lost job is never tried again.
+    `max_deliveries` caps hand-outs; 1 means a lost job is never tried again. `timeout_seconds` bounds one run, and
+    `adapter` says how the output of a run on the channel becomes a result (channel-protocol §4-5).
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -47,6 +56,8 @@ class Problem(models.Model):
     problem_type = models.CharField(max_length=128, default="standard-io@1")
     external = models.BooleanField(default=False)
     max_deliveries = models.PositiveSmallIntegerField(default=5, validators=[MinValueValidator(1)])
+    timeout_seconds = models.PositiveIntegerField(default=DEFAULT_TIMEOUT_SECONDS, validators=[MinValueValidator(1)])
+    adapter = models.CharField(max_length=16, choices=Adapter.choices, default=Adapter.JSON)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -58,6 +69,7 @@ class Problem(models.Model):
                 nulls_distinct=False,
             ),
             models.CheckConstraint(name="problem_has_deliveries", condition=Q(max_deliveries__gte=1)),
+            models.CheckConstraint(name="problem_has_time", condition=Q(timeout_seconds__gte=1)),
         ]
 
     def __str__(self) -> str:

@@ -13,12 +13,14 @@ from judging.wake import Judged, announce
 
 
 def cancel(job: UUID, *, by: str, reason: str) -> None:
-    """End a waiting or held job. Raises NotFound, and JobStateWrong when it is finished already."""
+    """End a waiting or held job. Raises NotFound, and JobStateWrong when it is finished, or its outcome has arrived."""
     with one_transaction():
         held = hold_job(job)
         row = held.jobs[job]
         if row.state not in OPEN:
             raise JobStateWrong(f"This job is {row.state} already; a finished job never changes.")
+        if row.outcome is not None:
+            raise JobStateWrong("The outcome of this job has arrived; it is being turned into a result.")
         held.move(job, RecordType.CANCELLED, actor=by, reason=storable(reason) or "cancelled")
         held.write()
         announce(Judged(row.submission))

@@ -19,7 +19,7 @@ def give_back(job: UUID, *, by: str, reason: str) -> None:
     with one_transaction():
         held = hold_job(job)
         row = held.jobs[job]
-        if row.state is not JobState.RUNNING:
+        if row.state is not JobState.RUNNING or row.outcome is not None:
             raise JobStateWrong("Nobody holds this job.")
         words = storable(reason) or None
         held.move(job, RecordType.REQUEUED, actor=by, cause=Cause.OPERATOR, token=str(row.token), reason=words)

@@ -16,6 +16,8 @@ from judging.errors import Refusal
 from judging.hold import Hold, hold_job_unless_locked
 from judging.models import Job, Lane, Thread
 from judging.queue.switch import close_if_drained
+from judging.rows import JobRow
+from judging.rules import Overdue, overdue
 from judging.states import Cause, JobState, RecordType
 from runners.models import Runner, RunnerState
 
@@ -28,6 +30,11 @@ ON CONFLICT (id) DO UPDATE SET last_sweep_at = EXCLUDED.last_sweep_at
 WHERE i.last_sweep_at IS NULL OR i.last_sweep_at < EXCLUDED.last_sweep_at - %s::interval
 RETURNING 1
 """
+_LAPSED = """
+SELECT id FROM judging_job WHERE state = 'running' AND outcome IS NULL
+    AND (lease_until <= judge_now() OR started_at + make_interval(secs => timeout + %s + 1) <= judge_now())
+ORDER BY lease_until
+"""
 
 
 @dataclass(slots=True)
@@ -38,13 +45,15 @@ class Swept:
     given_up: int = 0
     lapsed: int = 0
     orphaned: int = 0
+    processed: int = 0
     repaired: int = 0
     bad: int = 0
 
     def __str__(self) -> str:
         return (
             f"{self.returned} returned, {self.given_up} given up, {self.lapsed} lapsed, "
-            f"{self.orphaned} taken from revoked runners, {self.repaired} lanes put to rest, {self.bad} bad"
+            f"{self.orphaned} taken from revoked runners, {self.processed} outcomes processed, "
+            f"{self.repaired} lanes put to rest, {self.bad} bad"
         )
 
 
@@ -54,9 +63,31 @@ def expire_running(held: Hold, *, actor: str) -> JobState | None:
     Judged by the clock read after the lock: a renewal that came first has saved the lease.
     """
     for row in list(held.jobs.values()):
-        if row.state is JobState.RUNNING and row.lease_until is not None and row.lease_until <= held.at:
-            held.move(row.id, RecordType.EXPIRED, actor=actor, token=str(row.token), free=settings.LIMITS.free_refunds)
-            return held.returned(row.id, actor=actor).state
+        if row.state is not JobState.RUNNING or row.outcome is not None:
+            continue
+        if (ended := end_overdue(held, row, actor=actor)) is not None:
+            return ended.state
+        if row.lease_until is not None and row.lease_until <= held.at:
+            return expire(held, row, actor=actor).state
+    return None
+
+
+def expire(held: Hold, row: JobRow, *, actor: str) -> JobRow:
+    """End a lapsed lease; the row it leaves."""
+    held.move(row.id, RecordType.EXPIRED, actor=actor, token=str(row.token), free=settings.LIMITS.free_refunds)
+    return held.returned(row.id, actor=actor)
+
+
+def end_overdue(held: Hold, row: JobRow, *, actor: str) -> JobRow | None:
+    """End a held run that is over its hard limit: cancelled, or lost when contact was lost before; None when it is not."""
+    limits = settings.LIMITS
+    match overdue(row, held.at, limits=limits):
+        case Overdue.LOST:
+            return expire(held, row, actor=actor)
+        case Overdue.LIMIT:
+            limit = limits.hard_limit(row.timeout)
+            reason = f"the run exceeded its limit of {limit} seconds"
+            return held.move(row.id, RecordType.CANCELLED, actor=actor, reason=reason, limit=limit)
     return None
 
 
@@ -83,9 +114,9 @@ def sweep_if_due(every: timedelta) -> Swept | None:
 
 
 def _lapsed() -> Iterable[UUID]:
-    """Jobs past their deadline, longest wait first: a reaper that dies halfway must not starve the oldest."""
+    """Jobs past their deadline or their hard limit, longest wait first: a reaper that dies halfway must not starve the oldest."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT id FROM judging_job WHERE state = 'running' AND lease_until <= judge_now() ORDER BY lease_until")
+        cursor.execute(_LAPSED, [settings.LIMITS.hard_limit(0)])
         return [row[0] for row in cursor.fetchall()]
 
 
@@ -119,13 +150,13 @@ def _end_lapsed(held: Hold, job: UUID, swept: Swept) -> None:
         return
     swept.lapsed += 1
     swept.given_up += state is JobState.FAILED
-    swept.returned += state is not JobState.FAILED
+    swept.returned += state is JobState.QUEUED
     log.info("lease_expired", job=str(job), runner=str(before.runner), left=str(state))
 
 
 def _take_back(held: Hold, job: UUID, swept: Swept) -> None:
     row = held.jobs[job]
-    if row.runner is not None and not Runner.objects.filter(id=row.runner, state=RunnerState.APPROVED).exists():
+    if row.runner is not None and row.outcome is None and not Runner.objects.filter(id=row.runner, state=RunnerState.APPROVED).exists():
         held.move(job, RecordType.REQUEUED, actor="reaper", cause=Cause.REVOKED, token=str(row.token))
         held.returned(job, actor="reaper")
         swept.orphaned += 1

@@ -43,10 +43,13 @@ def extend(held: Hold, row: JobRow, *, lease_seconds: float | None) -> JobRow:
     limits = settings.LIMITS
     granted = timedelta(seconds=row.granted or 0)
     length = granted_lease(lease_seconds, default=granted, limits=limits)
-    actor = f"runner:{row.runner}"
-    if row.lease_until is not None and held.at + length > row.lease_until:
-        seconds = int(length.total_seconds())
-        return held.move(row.id, RecordType.RENEWED, actor=actor, token=str(row.token), seconds=seconds)
+    limit = limits.hard_limit(row.timeout)
+    if row.lease_until is None or row.claimed_at is None:
+        return hear(held, row)
+    # A run that never ends must not be held by renewals either: the same limit as on the channel, from the claim on.
+    if min(held.at + length, row.claimed_at + timedelta(seconds=limit)) > row.lease_until:
+        seconds, actor = int(length.total_seconds()), f"runner:{row.runner}"
+        return held.move(row.id, RecordType.RENEWED, actor=actor, token=str(row.token), seconds=seconds, limit=limit)
     return hear(held, row)
 
 

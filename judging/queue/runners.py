@@ -48,7 +48,8 @@ def _take_back(job: UUID, *, runner: UUID, by: str) -> bool:
     with one_transaction():
         held = hold_job(job)
         row = held.jobs[job]
-        if row.state is not JobState.RUNNING or row.runner != runner:
+        # What has arrived before stays: the first commit decides (queue.md §5).
+        if row.state is not JobState.RUNNING or row.runner != runner or row.outcome is not None:
             return False
         held.move(job, RecordType.REQUEUED, actor=by, cause=Cause.REVOKED, token=str(row.token))
         held.returned(job, actor=by)

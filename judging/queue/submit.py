@@ -167,7 +167,8 @@ def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urg
     """
     Submission.objects.filter(id=submission.id).update(attempts=attempt)
     lane = Lane.objects.only("priority").get(id=submission.lane_id)
-    cap = ProblemVersion.objects.values_list("problem__max_deliveries", flat=True).get(id=submission.version_id)
+    problem = ProblemVersion.objects.values_list("problem__max_deliveries", "problem__timeout_seconds")
+    cap, timeout = problem.get(id=submission.version_id)
     replaced = superseded_by_new(held.jobs.values(), submission=submission.id, urgent=urgent)
     for row in replaced:
         held.move(row.id, RecordType.SUPERSEDED, actor=actor, by=str(job))
@@ -183,5 +184,6 @@ def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urg
         priority=int(priority_of(urgent=urgent, attempt=attempt, first=Priority(lane.priority))),
         urgent=urgent,
         cap=cap,
+        timeout=timeout,
         reason=reason,
     )

@@ -15,9 +15,12 @@ from judging.rules import displaced_on_return, head_of, superseded_by_new
 from judging.states import Cause, JobState, RecordType
 
 BY_THE_HOLDER = frozenset(
-    {RecordType.RENEWED, RecordType.HEARD, RecordType.ADMITTED, RecordType.RELEASED, RecordType.REPORTED}
-)
-"""Only the runner that holds the job does these (runner-protocol §5)."""
+    {
+        RecordType.RENEWED, RecordType.STARTED, RecordType.HEARD, RecordType.ADMITTED, RecordType.RELEASED,
+        RecordType.ARRIVED, RecordType.REPORTED,
+    }
+)  # fmt: skip
+"""Only the runner that holds the job does these (runner-protocol §5), or who held it last when contact was lost."""
 
 
 def require_place(due: Due | None, record: Record, kind: RecordType) -> None:
@@ -36,12 +39,12 @@ def require_place(due: Due | None, record: Record, kind: RecordType) -> None:
         raise Illegal(f"{kind} where job {due.by} is opened")
 
 
-def require_actor(record: Record, kind: RecordType, row: JobRow | None) -> None:
-    """What only the holder does names the holder. Raises Illegal."""
+def require_actor(record: Record, kind: RecordType, row: JobRow | None, *, last: UUID | None) -> None:
+    """What only the holder does names the holder. `last` held the job when its last lease ended. Raises Illegal."""
     if kind is RecordType.LEASED:
         owner = str(record.data.get("runner"))
-    elif kind in BY_THE_HOLDER or _gave_up(record, kind):
-        owner = str(row.runner if row else None)
+    elif kind in BY_THE_HOLDER or _gave_up(record, kind) or (kind is RecordType.FAILED and row and not row.outcome):
+        owner = str(last if row and row.lost else row.runner if row else None)
     else:
         return
     if record.actor != f"runner:{owner}":

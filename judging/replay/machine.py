@@ -111,7 +111,7 @@ class Reading:
     def _follow(self, record: Record, kind: RecordType, tale: Tale | None) -> None:
         before = tale.row if tale else None
         groups.require_place(self.due, record, kind)
-        groups.require_actor(record, kind, before)
+        groups.require_actor(record, kind, before, last=tale.handouts[-1].runner if tale and tale.handouts else None)
         if kind is RecordType.LEASED and not self.dark:
             groups.require_head(record, self.open.values())
         if kind is RecordType.RECLAIMED:
@@ -176,7 +176,7 @@ def _told(record: Record, kind: RecordType, tale: Tale | None, after: JobRow, te
     if after.state is JobState.RUNNING and after.token is not None and after.token != held:
         handouts = (*handouts, _handout(after))
     if kind is RecordType.REPORTED:
-        judgement = _judgement(record, tale.row)
+        judgement = _judgement(record, tale)
     return Tale(after, text, record.n, handouts, judgement, tale.untold)
 
 
@@ -187,19 +187,21 @@ def _handout(row: JobRow) -> Handout:
     return Handout(row.token, row.id, row.fence, row.runner, row.claimed_at)
 
 
-def _judgement(record: Record, row: JobRow | None) -> Judgement:
+def _judgement(record: Record, tale: Tale) -> Judgement:
+    row, data = tale.row, record.data
     assert row is not None
-    assert row.token is not None
-    assert row.runner is not None
-    data = record.data
+    # A lost runner's result comes when it holds nothing any more: then the last hand-out says whose it was.
+    token, runner = (row.token, row.runner) if row.token else (row.lost, tale.handouts[-1].runner)
+    assert token is not None
+    assert runner is not None
     score, most = data["score"], data["max_score"]
     return Judgement(
         id=UUID(str(data["result"])),
-        token=row.token,
+        token=token,
         job=row.id,
         submission=row.submission,
         attempt=row.attempt,
-        runner=row.runner,
+        runner=runner,
         verdict=str(data["verdict"]),
         score=None if score is None else str(score),
         max_score=None if most is None else str(most),
