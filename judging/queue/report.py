@@ -141,8 +141,8 @@ def _finish(held: Hold, row: JobRow, result: Result, *, judged: bool, reason: st
         reason=reason,
         result=str(result.id),
         verdict=result.verdict,
-        score=None if result.score is None else repr(float(result.score)),
-        max_score=None if result.max_score is None else repr(float(result.max_score)),
+        score=_score(result.score),
+        max_score=_score(result.max_score),
         documents=documents_digest(result.failure_reason, result.runner_version, result.extra, result.props),
     )
 
@@ -156,6 +156,11 @@ def _result(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
         job_id=row.id,
         submission_id=row.submission,
         attempt=row.attempt,
+def _score(value: float | None) -> str | None:
+    """A score as the ledger writes it: its shortest exact text. There is no negative zero: the database keeps none."""
+    return None if value is None else repr(float(value) + 0.0)
+
+
         runner_id=row.runner,
         verdict=verdict,
         score=said.score if judged else None,
