@@ -24,6 +24,8 @@ CLAIM = f"""
 SELECT {COLUMNS}, p.answer FROM judge_pick(%s, %s) p LEFT JOIN LATERAL judge_hold(p.thread, NULL, false) h ON true
 """
 _LOOKS = 16
+_TIDYING = 8
+"""Of these, so many may end lapsed leases first, the longest lapsed before the others; the rest are for taking."""
 
 
 class Nothing(Enum):
@@ -62,7 +64,7 @@ def claim(runner: UUID, *, lease_seconds: float | None = None) -> ClaimedJob | N
     granted = int(granted_lease(lease_seconds, default=limits.lease, limits=limits).total_seconds())
     for look in range(_LOOKS):
         with one_transaction():
-            answer = _look(runner, granted, end_lapsed=look == 0)
+            answer = _look(runner, granted, end_lapsed=look < _TIDYING)
         if answer is not None:
             return answer if isinstance(answer, Nothing) else _document(answer)
     return Nothing.WANT_OF_WORK

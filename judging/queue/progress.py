@@ -20,14 +20,17 @@ def progress(job: UUID, *, token: UUID | None, runner: UUID, outside_id: str | N
 
     With `outside_id` the job is admitted from here on: a later delivery is told that id and must resume it, not
     hand the work over again (queue.md §4). Raises what the gate raises, MalformedRequest, and JobAdmitted when
-    the job is admitted under another id already.
+    the job is admitted under another id already; the lease is extended all the same.
     """
     outside = None if outside_id is None else _outside(outside_id)
+    admitted = True
     with hold_by_lease(job, "progress", token=token, runner=runner) as held:
         row = extend(held, held.gate(job, token=token, runner=runner), lease_seconds=None)
         if outside is not None:
-            _admit(held, row, outside)
+            admitted = _admit(held, row, outside)
         held.write()
+    if not admitted:
+        raise JobAdmitted
 
 
 def _outside(text: str) -> str:
@@ -37,10 +40,9 @@ def _outside(text: str) -> str:
     return outside
 
 
-def _admit(held: Hold, row: JobRow, outside: str) -> None:
-    """Once and for all: two outside ids would mean that the work was handed over twice."""
-    if row.outside_id == outside:
-        return
-    if row.admitted:
-        raise JobAdmitted
-    held.move(row.id, RecordType.ADMITTED, actor=f"runner:{row.runner}", token=str(row.token), outside=outside)
+def _admit(held: Hold, row: JobRow, outside: str) -> bool:
+    """Whether the job is admitted under this id now: once and for all, or the work would be handed over twice."""
+    if not row.admitted:
+        held.move(row.id, RecordType.ADMITTED, actor=f"runner:{row.runner}", token=str(row.token), outside=outside)
+        return True
+    return row.outside_id == outside

@@ -12,6 +12,7 @@ from judging.errors import LeaseMalformed, LeaseStale, Refusal, VerdictMissing, 
 from judging.hold import Hold
 from judging.models import Result
 from judging.queue.attach import attach_held
+from judging.queue.renew import hear
 from judging.records import documents_digest
 from judging.refused import hold_by_lease
 from judging.rows import JobRow
@@ -53,8 +54,10 @@ def report(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Repo
     """Take a report, exactly once a lease token: a repeat answers the stored result again (seed 000).
 
     `token` is None when what came could not be a token. Raises, in this order: NotFound, LeaseMalformed,
-    (repeat), LeaseStale, LeaseForeign, JobStateWrong, VerdictMissing, VerdictTooLong.
+    (repeat), LeaseStale, LeaseForeign, JobStateWrong, VerdictMissing, VerdictTooLong. The last two keep the delivery
+    heard: anything its runner did answer against counts (seed 000).
     """
+    answer: Reported | VerdictMissing | VerdictTooLong
     claimed = None if said.infrastructure_failure else cut(storable(said.verdict or ""), settings.LIMITS.verdict_length)
     with hold_by_lease(job, "report", token=token, runner=runner, verdict=claimed) as held:
         if token is None:
@@ -64,10 +67,16 @@ def report(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Repo
             return repeated
         row = held.gate(job, token=token, runner=runner)
         take = _infrastructure_failure if said.infrastructure_failure else _judged
-        answer = take(held, row, said)
+        try:
+            answer = take(held, row, said)
+        except (VerdictMissing, VerdictTooLong) as refused:
+            hear(held, row)
+            answer = refused
         held.write()
         # Waiters for the submission's verdict look again whatever came of it: a job that went back is news too.
         announce(Judged(row.submission))
+    if isinstance(answer, Refusal):
+        raise answer
     return answer
 
 
@@ -147,6 +156,11 @@ def _finish(held: Hold, row: JobRow, result: Result, *, judged: bool, reason: st
     )
 
 
+def _score(value: float | None) -> str | None:
+    """A score as the ledger writes it: its shortest exact text. There is no negative zero: the database keeps none."""
+    return None if value is None else repr(float(value) + 0.0)
+
+
 def _result(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
     assert row.token is not None
     judged = not said.infrastructure_failure
@@ -156,11 +170,6 @@ def _result(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
         job_id=row.id,
         submission_id=row.submission,
         attempt=row.attempt,
-def _score(value: float | None) -> str | None:
-    """A score as the ledger writes it: its shortest exact text. There is no negative zero: the database keeps none."""
-    return None if value is None else repr(float(value) + 0.0)
-
-
         runner_id=row.runner,
         verdict=verdict,
         score=said.score if judged else None,

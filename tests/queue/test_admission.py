@@ -31,6 +31,19 @@ def test_saying_the_same_outside_id_again_changes_nothing_and_another_is_refused
     assert stored(job.row.id).outside_id == "uva-123"
 
 
+def test_a_refused_outside_id_was_heard_all_the_same(hall, box_1):
+    """Anything a runner did answer against counts (seed 000)."""
+    hall.submit()
+    job = claimed(box_1)
+    hand_over(job, "uva-123")
+    release(job)
+    again = claimed(box_1)
+
+    with pytest.raises(JobAdmitted):
+        hand_over(again, "uva-124")
+    assert stored(again.row.id).heard
+
+
 @pytest.mark.parametrize("outside", ["", "  ", "x" * 201])
 def test_an_outside_id_has_1_to_200_characters(hall, box_1, outside):
     hall.submit()

@@ -185,6 +185,28 @@ def test_an_urgent_rejudge_overtakes_a_hand_out_that_lapsed_unheard(hall, box_1,
     assert stored(receipt.job).state == "queued"
 
 
+def test_a_claim_meets_every_lapsed_lease_and_not_only_the_longest_lapsed(hall, box_1, box_2, clock):
+    """A foreign one that lapsed first must not hide the one this runner may take (queue.md §4)."""
+    foreign = hall.runner(tags=["finals"])
+    hall.submit(lane=hall.other_lane(pools=["finals"]))
+    claimed(foreign)
+    receipt = hall.submit()
+    claimed(box_1)
+    clock.forward(seconds=601)
+
+    assert claimed(box_2).row.id == receipt.job
+
+
+def test_many_lapsed_leases_never_keep_a_claim_from_work_that_waits(hall, box_1, box_2, clock):
+    lapsed = [hall.submit() for _ in range(20)]
+    for _ in lapsed:
+        claimed(box_1)
+    clock.forward(seconds=601)
+    hall.submit()
+
+    assert claimed(box_2)
+
+
 def report_is_open(job) -> bool:
     return stored(job.row.id).token == job.row.token
 

@@ -4,7 +4,16 @@ import pytest
 from django.db import transaction
 
 from judging import queue
-from judging.errors import JobStateWrong, LeaseForeign, LeaseMalformed, LeaseStale, NotFound, RunnerNotApproved
+from judging.errors import (
+    JobStateWrong,
+    LeaseForeign,
+    LeaseMalformed,
+    LeaseStale,
+    NotFound,
+    RunnerNotApproved,
+    VerdictMissing,
+    VerdictTooLong,
+)
 from judging.models import Delivery, Result
 from judging.queue import Nothing, Report
 from judging.states import JobState
@@ -120,6 +129,18 @@ def test_a_delivery_heard_of_once_counts_when_it_is_lost(hall, box_1, clock):
     queue.sweep()
 
     assert (stored(receipt.job).deliveries, stored(receipt.job).refunds) == (1, 0)
+
+
+@pytest.mark.parametrize(("verdict", "refusal"), [(" ", VerdictMissing), ("x" * 65, VerdictTooLong)])
+def test_a_report_refused_for_its_verdict_was_heard_all_the_same(hall, box_1, verdict, refusal):
+    """Anything a runner did answer against counts (seed 000)."""
+    receipt = hall.submit()
+    job = claimed(box_1)
+
+    with pytest.raises(refusal):
+        report(job, Report(verdict=verdict))
+    assert (stored(receipt.job).state, stored(receipt.job).heard) == ("running", True)
+    assert report(job).state is JobState.COMPLETED
 
 
 def test_five_infrastructure_failures_fail_the_job_with_the_last_reason_and_no_score(hall, box_1):
