@@ -25,6 +25,8 @@ class Http:
             base_url=f"{server.rstrip('/')}/api/v1/",
             headers={"User-Agent": f"{PRODUCT}/{VERSION}", "Accept-Encoding": "identity"},
             follow_redirects=False,
+            # Reading the certificates of the world takes longer than a start has to, and plain HTTP has no use for them.
+            verify=server.startswith("https:"),
         )
 
     def close(self) -> None:

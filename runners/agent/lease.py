@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 
-from runners.agent.answers import LeaseLost
+from runners.agent.answers import LeaseLost, NotEnrolled, Revoked
 from runners.agent.api import Api
 from runners.agent.backoff import Backoff
 from runners.agent.errors import AgentError
@@ -55,12 +55,12 @@ class Keeper:
             asked_at = time.monotonic()
             try:
                 self._granted_s = self._api.renew(self._claim, lease_s=self._lease_s)
-            except LeaseLost as error:
-                log.info("lease of job %s lost: %s", self._claim.job_id, error.code)
+            except (LeaseLost, NotEnrolled, Revoked) as error:
+                log.info("lease of job %s lost: %s", self._claim.job_id, error)
                 self._lost.set()
                 return
             except AgentError as error:
-                # Whatever it is, the next try is the only thing that can mend it; the server decides when it is too late.
+                # The next try is the only thing that can mend it; the server decides when it is too late.
                 log.warning("lease of job %s not renewed: %s", self._claim.job_id, error)
                 pause_s = min(backoff.delay_s(), self._granted_s / RENEWALS_PER_LEASE)
                 continue

@@ -97,11 +97,16 @@ class Worker:
             log.error("claim refused: %s", error)
             self._sleep(self._backoff.delay_s())
             return None
-        if claim is None and time.monotonic() - began >= self._habits.wait_s / 2:
-            self._backoff.reset()
-        elif claim is None:
-            self._sleep(self._backoff.delay_s())
+        if claim is None:
+            self._rest(time.monotonic() - began)
         return claim
+
+    def _rest(self, held_s: float) -> None:
+        """After an empty answer: a claim that was really held open is asked again at once, one answered quickly after a pause."""
+        if self._habits.wait_s and held_s >= self._habits.wait_s / 2:
+            self._backoff.reset()
+        else:
+            self._sleep(self._backoff.delay_s())
 
     def _sleep(self, seconds: float) -> bool:
         return not self._stop.wait(seconds)

@@ -17,6 +17,7 @@ from runners.agent.standard_io.judge import Judge, Submission
 from runners.agent.standard_io.package import read_package
 
 PLAIN = "limits: {timeMs: 1000, memoryBytes: 67108864}\ngroups:\n- {group: 1, points: 100}\n"
+GROUPED = "limits: {timeMs: 2000, memoryBytes: 134217728}\ngroups:\n- {group: 1, points: 40, examples: true}\n- {group: 2, points: 60}\n"
 SUM = {"1a": ("1 2\n", "3\n"), "1b": ("20 22\n", "42\n")}
 
 
@@ -111,7 +112,7 @@ def judge(box, toolchains, tmp_path):
     """`judge(folder, language, name, source, config)`: the judgement of a submission in the real box."""
     bench = Bench(box, toolchains, Cache(tmp_path / "cache").open())
 
-    def judged(folder, language, name, source, config=None, cancelled=never):
+    def judged(folder, language, name, source, config=None, *, cancelled=never):
         source = source if isinstance(source, bytes) else source.encode()
         blob = Blob.of(source)
         try:

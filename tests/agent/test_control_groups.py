@@ -54,13 +54,13 @@ def test_v2_is_used_where_it_has_the_controllers(v2, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     hierarchy = find_hierarchy(mountinfo=V2.format(top=v2), own="/system.slice/assize.service/agent")
 
-    assert hierarchy.version == 2
+    assert isinstance(hierarchy, Hierarchy2)
     assert hierarchy.parent == v2 / "system.slice" / "assize.service"
 
 
 def test_root_works_below_a_group_of_its_own_at_the_top(v2, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert find_hierarchy(mountinfo=V2.format(top=v2), own="/user.slice").parent == v2 / "assize"
+    assert find_hierarchy(mountinfo=V2.format(top=v2), own="/user.slice") == Hierarchy2(v2 / "assize")
 
 
 def test_without_any_control_group_nothing_is_judged():
@@ -128,4 +128,4 @@ def test_leftovers_are_found_by_their_prefix_only(v2):
     for name in ("a1.0", "a1.1", "a11.0", "b.0"):
         (own / name).mkdir()
 
-    assert [group.folder.name for group in Hierarchy2(own).leftovers("a1.")] == ["a1.0", "a1.1"]
+    assert Hierarchy2(own).leftovers("a1.") == [Group2(own / "a1.0"), Group2(own / "a1.1")]

@@ -204,9 +204,9 @@ def test_a_checker_that_fails_is_never_a_participants_verdict(checked, judge, ou
 def test_a_checker_that_never_ends_is_never_a_participants_verdict(checked, judge, monkeypatch):
     from dataclasses import replace
 
-    from runners.agent.standard_io import judge as judging
+    from runners.agent import jury
 
-    monkeypatch.setattr(judging, "LIMITS", replace(judging.LIMITS, cpu_ms=300))
+    monkeypatch.setattr("runners.agent.standard_io.judge.LIMITS", replace(jury.LIMITS, cpu_ms=300))
     with pytest.raises(InfrastructureFailure, match="stopped: cpu"):
         judge(checked, "python3", "a.py", "print(77)")
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,13 +15,13 @@ from tests.agent.conftest import processes_named
 
 
 def test_a_tree_of_1500_nested_folders_is_removed(tmp_path):
-    here = os.getcwd()
+    here = Path.cwd()
     root = tmp_path / "deep"
     root.mkdir()
     try:
         os.chdir(root)
         for _ in range(1500):
-            os.mkdir("d" * 100)
+            Path("d" * 100).mkdir()
             os.chdir("d" * 100)
     finally:
         os.chdir(here)
@@ -66,6 +67,7 @@ def test_a_killed_agent_leaves_no_process_and_its_next_start_sweeps_its_groups(t
     hierarchy = find_hierarchy()
     agent = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), key], stdout=subprocess.PIPE, text=True)
     try:
+        assert agent.stdout is not None
         assert agent.stdout.readline() == "ready\n"
         _until(lambda: any(len(group.pids()) >= 3 for group in hierarchy.leftovers(f"{key}.")))
         assert sweep(hierarchy, "another") == 0
