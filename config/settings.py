@@ -158,7 +158,7 @@ def _pool() -> dict[str, Any] | bool:
         return False
     least = min(_number("ASSIZE_DB_POOL_MIN", 2), most)
     # ASSIZE_DB_POOL_WAIT: seconds a request may wait for a connection before it fails.
-    return {"min_size": least, "max_size": most, "timeout": _number("ASSIZE_DB_POOL_WAIT", 10)}
+    return {"min_size": least, "max_size": most, "num_workers": 1, "timeout": _number("ASSIZE_DB_POOL_WAIT", 10)}
 
 
 def _bounds() -> str:
@@ -322,8 +322,19 @@ DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = 20
 # Reading the user for a log line would cost the session's query.
 DJANGO_STRUCTLOG_USER_ID_FIELD = None
 
+
 # ASSIZE_JSON_BODY_BYTES: the longest JSON body a program may send; a report carries a document of 256 KiB, often escaped.
 JSON_BODY_BYTES = _number("ASSIZE_JSON_BODY_BYTES", 4 * 1024 * 1024)
+
+
+# ASSIZE_TICKER_SECONDS: how often each server process sweeps for lapsed leases; 0 leaves it to cron alone.
+TICKER_SECONDS = _number("ASSIZE_TICKER_SECONDS", 5)
+# ASSIZE_THREADS_<NAME>: the threads of a server process, each holding at most one connection while it works. Their sum
+# is what ASSIZE_DB_POOL_MAX must hold.
+FRONT_THREADS = {
+    name: _number(f"ASSIZE_THREADS_{name.upper()}", default)
+    for name, default in {"calls": 7, "again": 3, "files": 2, "pages": 3, "ticks": 1}.items()
+}
 
 
 def _limits() -> Limits:
