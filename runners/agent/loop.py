@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from runners.agent.answers import LeaseLost, NotEnrolled, Refused, Unreachable
+from runners.agent.answers import LeaseLost, NotEnrolled, Refused, Revoked, Unreachable
 from runners.agent.api import Api
 from runners.agent.backoff import Backoff
 from runners.agent.deliver import Courier, Delivered
 from runners.agent.enrolment import Enrolment
-from runners.agent.errors import AgentError, InfrastructureFailure, Interrupted
+from runners.agent.errors import AgentError, InfrastructureFailure, Interrupted, Unavailable
 from runners.agent.job import Claim, File
 from runners.agent.lease import Keeper
 from runners.agent.outbox import Outbox
@@ -68,6 +68,12 @@ class Worker:
             except NotEnrolled as error:
                 log.warning("not accepted any more: %s", error)
                 self._enrolment.ensure(seen)
+            except (Interrupted, Revoked, Unavailable):
+                raise
+            except Exception:
+                # Nobody watches a judging machine at night: what one job did must not cost all that come after it.
+                log.exception("a turn failed")
+                self._sleep(self._backoff.delay_s())
 
     def _turn(self, progress: Progress) -> None:
         self._outbox.resend()
@@ -142,7 +148,7 @@ class Worker:
         return None
 
     def _say_it_arrived(self, claim: Claim) -> None:
-        """A claim that is heard of is told from one whose answer was lost (seed 000)."""
+        """A claim that is heard of is told from one whose answer was lost (seed 000). Raises LeaseLost."""
         try:
             self._api.progress(claim)
         except LeaseLost:
@@ -159,8 +165,10 @@ class Worker:
                 try:
                     self._api.download(file, target)
                 except LeaseLost:
-                    self._api.progress(claim)
+                    self._say_it_arrived(claim)
                     raise InfrastructureFailure(f"the server does not give the job's {file.role}") from None
+                except Refused as error:
+                    raise InfrastructureFailure(f"the server does not give the job's {file.role}: {error}") from error
                 except Unreachable as error:
                     said = str(error)
                     log.warning("job %s: %s not fetched: %s", claim.job_id, file.role, error)

@@ -48,8 +48,7 @@ class Outbox:
         for place in self._due():
             finished = self._spool.get(place)
             if finished is None:
-                # Unreadable: kept for a person to look at, out of the way.
-                place.rename(place.with_name(f".unreadable-{place.name}"))
+                self._spool.set_aside(place)
                 continue
             end = self.send(place, finished, Courier(self._api, pause=lambda _: False))
             log.info("job=%s result of an earlier attempt: %s", finished.job_id, end)

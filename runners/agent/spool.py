@@ -66,6 +66,12 @@ class Spool:
             log.error("spooled result %s is unreadable: %s", place.name, error)
             return None
 
+    def set_aside(self, place: Path) -> None:
+        """Keep an unreadable result for a person to look at, out of the way."""
+        aside = self.root.with_name("unreadable")
+        aside.mkdir(exist_ok=True, mode=0o700)
+        place.rename(aside / place.name)
+
     def remove(self, place: Path) -> None:
         remove_tree(place)
 

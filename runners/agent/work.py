@@ -12,7 +12,7 @@ from typing import Any
 
 from runners.agent import VERSION
 from runners.agent.archive import unpack
-from runners.agent.blob import Blob, holding
+from runners.agent.blob import Blob, Capture, holding
 from runners.agent.box import Box, Cancelled
 from runners.agent.cache import Cache
 from runners.agent.errors import AgentError, InfrastructureFailure
@@ -84,11 +84,14 @@ class Workshop:
 
     @contextlib.contextmanager
     def _source(self, file: File, fetch: Fetch) -> Iterator[Blob]:
-        def make(folder: Path) -> None:
-            fetch(file, folder / "source")
-
-        with self.cache.entry(f"source-{file.sha256.lower()}", make) as folder:
-            blob = Blob.of_file(folder / "source")
+        """Straight into memory: it is small, and nobody will ask for it again."""
+        capture = Capture()
+        try:
+            fetch(file, capture.path)
+        except BaseException:
+            capture.discard()
+            raise
+        blob = capture.seal()
         with holding(blob):
             yield blob
 

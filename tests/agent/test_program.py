@@ -33,9 +33,10 @@ def server():
 @pytest.fixture
 def start(server, tmp_path):
     """`start('one', '--unsafe')`: an agent of that name against the fake server."""
-    started = []
+    started, names = [], set()
 
     def begin(name="one", *options, command=()):
+        names.add(name)
         log = (tmp_path / f"{name}.log").open("ab")
         arguments = ["--server", server.url, "--state", str(tmp_path / name), "--name", name, "--wait-seconds", "2", *options]
         started.append(
@@ -50,7 +51,7 @@ def start(server, tmp_path):
         process.wait()
     # As the next start of an agent of the same state would.
     hierarchy = find_hierarchy()
-    for name in {process.args[process.args.index("--name") + 1] for process in started}:
+    for name in names:
         sweep(hierarchy, Settings(server="", state=tmp_path / name, name=name).box().key)
 
 

@@ -131,7 +131,8 @@ class UnsafeVessel:
             _, raw, used = os.wait4(self._process.pid, 0)
             code = os.waitstatus_to_exitcode(raw)
             self._process.returncode = code
-            self._seen = self._with(int((used.ru_utime + used.ru_stime) * 1e9), used.ru_maxrss * 1024)
+            # Its ru_maxrss also knows the agent's own size, from before the program was started: no use.
+            self._seen = self._with(int((used.ru_utime + used.ru_stime) * 1e9), 0)
             self._status = code if code >= 0 else 128 - code
         return self._status if self._status is not None else 128 + signal.SIGKILL
 
