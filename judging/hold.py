@@ -16,7 +16,7 @@ from django.db import connection
 
 from judging import ledger
 from judging.errors import JobStateWrong, LeaseForeign, LeaseStale, NotFound
-from judging.ledger import Change, Route, ThreadRow
+from judging.ledger import Beside, Change, Route, ThreadRow
 from judging.records import row_document
 from judging.rows import Illegal, JobRow, Move, Scalar, apply
 from judging.rules import displaced_on_return, head_of
@@ -45,6 +45,7 @@ class Hold:
     at: datetime
     jobs: dict[UUID, JobRow]
     changes: list[Change] = field(default_factory=list)
+    also: list[Beside] = field(default_factory=list)
 
     def move(self, job: UUID, kind: RecordType, *, actor: str, **data: Scalar) -> JobRow:
         """Apply one move to one job. Raises judging.rows.Illegal when the rules refuse it."""
@@ -83,16 +84,20 @@ class Hold:
             return row
         return self.move(job, RecordType.DISPLACED, actor=actor, by=str(heir.id))
 
+    def beside(self, sql: str, values: Sequence[Any]) -> None:
+        """Have a writing statement of the verb's own run together with `write`, in its one round trip."""
+        self.also.append(Beside(sql, values))
+
     def write(self) -> None:
         """Write what was moved, if anything; announce what finished, and work that became claimable."""
         if not self.changes:
             return
         head = head_of(self.jobs.values())
-        route = ledger.append(self.thread, self.changes, head=head, at=self.at)
+        route = ledger.append(self.thread, self.changes, head=head, at=self.at, beside=self.also)
         # Whoever ended it, a reaper or a claim that gave it up too: somebody may wait for this submission.
         ends = (change.after for change in self.changes if change.after and change.after.state in FINISHED)
         announce(*{Judged(row.submission) for row in ends})
-        self.changes = []
+        self.changes, self.also = [], []
         if route is not None:
             announce_route(route)
 

@@ -59,8 +59,16 @@ class Route:
     pools: frozenset[str]
 
 
-def append(thread: ThreadRow, changes: Sequence[Change], *, head: Head, at: datetime) -> Route | None:
-    """Write the records of these changes, the rows they leave and the thread's new head.
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A statement that writes something else of the same verb, such as a result; it may touch no job and no thread."""
+
+    sql: str
+    values: Sequence[Any]
+
+
+def append(thread: ThreadRow, changes: Sequence[Change], *, head: Head, at: datetime, beside: Sequence[Beside] = ()) -> Route | None:
+    """Write the records of these changes, the rows they leave and the thread's new head, and what goes `beside` them.
 
     The caller holds the thread's lock. Returns the route of work that has become claimable by this, or None.
     Raises a database error when a row is not what it was under the lock: a bug, so nothing is written.
@@ -71,8 +79,13 @@ def append(thread: ThreadRow, changes: Sequence[Change], *, head: Head, at: date
     arguments: list[Any] = [thread.id, thread.n, last.n, last.hash, at]
     arguments += [head.job, head.priority, head.created_at, head.running]
     documents = ([_stored(record) for record in records], opened, moved, handed, ended)
+    # Statements beside ride along as writing CTEs, which PostgreSQL runs to their end whether or not they are read.
+    riders = ", ".join(f"beside_{place} AS ({one.sql})" for place, one in enumerate(beside))
+    values = [value for one in beside for value in one.values]
     with connection.cursor() as cursor:
-        cursor.execute(WRITE, [*arguments, *(json.dumps(document) for document in documents)])
+        cursor.execute(
+            f"WITH {riders} {WRITE}" if riders else WRITE, [*values, *arguments, *(json.dumps(document) for document in documents)]
+        )
         fresh, problem_type, external, pools = cursor.fetchone()
     return Route(problem_type, external, frozenset(pools)) if fresh else None
 

@@ -27,9 +27,11 @@ class Job(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     thread = models.ForeignKey(Thread, on_delete=models.PROTECT, related_name="jobs")
-    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="jobs")
-    lane = models.ForeignKey(Lane, on_delete=models.PROTECT, related_name="jobs")
-    version = models.ForeignKey(ProblemVersion, on_delete=models.PROTECT, related_name="+")
+    # Every claim and every report writes each index again: keys that begin another index, or that only a deletion
+    # would look up, have none of their own.
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="jobs", db_index=False)
+    lane = models.ForeignKey(Lane, on_delete=models.PROTECT, related_name="jobs", db_index=False)
+    version = models.ForeignKey(ProblemVersion, on_delete=models.PROTECT, related_name="+", db_index=False)
     n = models.BigIntegerField(editable=False)
     attempt = models.PositiveIntegerField()
     priority = models.PositiveSmallIntegerField(choices=PRIORITIES)
@@ -42,7 +44,9 @@ class Job(models.Model):
     releases = models.PositiveIntegerField(default=0)
     refunds = models.PositiveSmallIntegerField(default=0)
     token = models.UUIDField(null=True)
-    runner = models.ForeignKey(Runner, on_delete=models.DO_NOTHING, null=True, db_constraint=False, related_name="held_jobs")
+    runner = models.ForeignKey(
+        Runner, on_delete=models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="held_jobs"
+    )
     claimed_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
     granted = models.PositiveIntegerField(null=True)
@@ -139,9 +143,11 @@ class Delivery(models.Model):
     """
 
     token = models.UUIDField(primary_key=True, editable=False)
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="delivery_set")
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="delivery_set", db_index=False)
     fence = models.PositiveIntegerField()
-    runner = models.ForeignKey(Runner, on_delete=models.DO_NOTHING, null=True, db_constraint=False, related_name="delivery_set")
+    runner = models.ForeignKey(
+        Runner, on_delete=models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="delivery_set"
+    )
     claimed_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     ending = models.CharField(max_length=16, blank=True, default="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,15 +15,19 @@ from django.db import connection
 from judging.durable import one_transaction
 from judging.errors import RunnerNotApproved
 from judging.hold import COLUMNS, Hold, read
-from judging.models import Lane, Submission, SubmissionFile
 from judging.queue.reap import expire_running
 from judging.rows import JobRow
 from judging.rules import granted_lease
 from judging.states import Cause, RecordType
 
+# What travels with the job is read under the lock, in the same round trip, for the head of a thread that is free.
 CLAIM = f"""
-SELECT {COLUMNS}, p.answer FROM judge_pick(%s, %s) p LEFT JOIN LATERAL judge_hold(p.thread, NULL, false) h ON true
+SELECT {COLUMNS}, p.answer, d.* FROM judge_pick(%s, %s) p
+LEFT JOIN LATERAL judge_hold(p.thread, NULL, false) h ON true
+LEFT JOIN LATERAL judge_document(CASE WHEN p.answer = 'ready' AND (h.job).id = (h.thread).head THEN (h.job).submission_id END) d ON true
 """
+_DOCUMENT = 7
+"""How many columns judge_document answers; the pick's answer stands before them."""
 _LOOKS = 16
 _TIDYING = 8
 """Of these, so many may end lapsed leases first, the longest lapsed before the others; the rest are for taking."""
@@ -33,6 +38,14 @@ class Nothing(Enum):
 
     WANT_OF_WORK = "nothing here for this runner: it may wait to be told"
     SHUT = "maintenance, or external judging is off: final for this call"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms a job is handed out: for how many seconds, and whether its runner is on the channel."""
+
+    granted: int
+    channel: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +74,33 @@ def claim(runner: UUID, *, lease_seconds: float | None = None) -> ClaimedJob | N
     Raises RunnerNotApproved when the runner is pending, revoked or gone.
     """
     limits = settings.LIMITS
-    granted = int(granted_lease(lease_seconds, default=limits.lease, limits=limits).total_seconds())
+    granted = granted_lease(lease_seconds, default=limits.lease, limits=limits)
+    return _claim(runner, Terms(int(granted.total_seconds()), channel=False))
+
+
+def claim_on_channel(runner: UUID) -> ClaimedJob | Nothing:
+    """As claim, for a runner on the channel: its lease lasts as long as heartbeats come (channel-protocol §4).
+
+    Raises RunnerNotApproved.
+    """
+    return _claim(runner, Terms(int(settings.LIMITS.channel_lease.total_seconds()), channel=True))
+
+
+def _claim(runner: UUID, terms: Terms) -> ClaimedJob | Nothing:
     for look in range(_LOOKS):
         with one_transaction():
-            answer = _look(runner, granted, end_lapsed=look < _TIDYING)
+            answer = _look(runner, terms, end_lapsed=look < _TIDYING)
         if answer is not None:
-            return answer if isinstance(answer, Nothing) else _document(answer)
+            return answer
     return Nothing.WANT_OF_WORK
 
 
-def _look(runner: UUID, granted: int, *, end_lapsed: bool) -> JobRow | Nothing | None:
+def _look(runner: UUID, terms: Terms, *, end_lapsed: bool) -> ClaimedJob | Nothing | None:
     """One look at the queue; None when it only tidied what stood in the way and must look again."""
     with connection.cursor() as cursor:
         cursor.execute(CLAIM, [runner, end_lapsed])
         rows: Sequence[Sequence[Any]] = cursor.fetchall()
-    answer = rows[0][-1]
+    answer = rows[0][-1 - _DOCUMENT]
     if answer == "unapproved":
         raise RunnerNotApproved
     if answer == "shut":
@@ -88,10 +113,11 @@ def _look(runner: UUID, granted: int, *, end_lapsed: bool) -> JobRow | Nothing |
         expire_running(held, actor="system")
         held.write()
         return None
-    return _take(held, runner, granted)
+    leased = _take(held, runner, terms)
+    return None if leased is None else _with_document(leased, rows)
 
 
-def _take(held: Hold, runner: UUID, granted: int) -> JobRow | None:
+def _take(held: Hold, runner: UUID, terms: Terms) -> JobRow | None:
     """Lease the head of a locked thread, or give it up when its hand-outs are used."""
     head = held.thread.head
     assert head is not None
@@ -100,33 +126,23 @@ def _take(held: Hold, runner: UUID, granted: int) -> JobRow | None:
         held.move(head, RecordType.REQUEUED, actor="system", cause=Cause.EXHAUSTED, reason=row.reason)
         held.write()
         return None
-    leased = held.move(head, RecordType.LEASED, actor=f"runner:{runner}", token=str(uuid4()), runner=str(runner), granted=granted)
+    lease = {"token": str(uuid4()), "runner": str(runner), "granted": terms.granted, "channel": terms.channel}
+    leased = held.move(head, RecordType.LEASED, actor=f"runner:{runner}", **lease)
     held.write()
     return leased
 
 
-def _document(row: JobRow) -> ClaimedJob:
-    """What never changes once a job exists, read after the commit: a crash here costs an unheard lease."""
-    submission = Submission.objects.select_related("version__package", "lane").get(id=row.submission)
-    lane: Lane = submission.lane
-    package = submission.version.package
-    files = SubmissionFile.objects.select_related("file").filter(submission=submission).order_by("position")
+def _with_document(row: JobRow, rows: Sequence[Sequence[Any]]) -> ClaimedJob:
+    """The leased job with what came along with its thread's head."""
+    document = next(columns for found in rows if (columns := found[-_DOCUMENT:])[0] is not None)
+    problem_type, package, package_sha256, files, props, version_props, config = document
     return ClaimedJob(
         row=row,
-        problem_type=lane.problem_type,
-        package=package.id if package else None,
-        package_sha256=package.sha256 if package else "",
-        files=tuple(
-            {
-                "name": item.name,
-                "fileName": item.file_name,
-                "fileId": str(item.file_id),
-                "sha256": item.file.sha256,
-                "sizeBytes": item.file.size_bytes,
-            }
-            for item in files
-        ),
-        props=submission.props,
-        version_props=submission.version.props,
-        config=lane.config,
+        problem_type=problem_type,
+        package=package,
+        package_sha256=package_sha256,
+        files=tuple(json.loads(files)),
+        props=props,
+        version_props=version_props,
+        config=config,
     )

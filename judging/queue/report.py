@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import F
 
 from judging.errors import LeaseMalformed, LeaseStale, Refusal, VerdictMissing, VerdictTooLong
 from judging.hold import Hold
@@ -16,11 +15,14 @@ from judging.queue.renew import hear
 from judging.records import documents_digest
 from judging.refused import hold_by_lease
 from judging.rows import JobRow
-from judging.states import Cause, JobState, RecordType
+from judging.states import OPEN, Cause, JobState, RecordType
 from judging.text import cut, storable
 from judging.wake import Judged, announce
 from runners.keys import new_id
-from runners.models import Runner
+
+_FIELDS = Result._meta.concrete_fields
+STORE = f"INSERT INTO judging_result ({', '.join(field.column for field in _FIELDS)}) VALUES ({', '.join(['%s'] * len(_FIELDS))})"
+COUNT = "UPDATE runners_runner SET jobs_done = jobs_done + 1 WHERE id = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +68,16 @@ def report(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Repo
         if repeated is not None:
             return repeated
         row = held.gate(job, token=token, runner=runner)
-        take = _infrastructure_failure if said.infrastructure_failure else _judged
+        take = _infrastructure_failure if said.infrastructure_failure else judge
         try:
             answer = take(held, row, said)
         except (VerdictMissing, VerdictTooLong) as refused:
             hear(held, row)
             answer = refused
         held.write()
-        # Waiters for the submission's verdict look again whatever came of it: a job that went back is news too.
-        announce(Judged(row.submission))
+        if held.jobs[job].state in OPEN:
+            # Who waits for the verdict looks again whatever came of it: a job that went back is news too.
+            announce(Judged(row.submission))
     if isinstance(answer, Refusal):
         raise answer
     return answer
@@ -96,7 +99,12 @@ def check_lease(job: UUID, *, token: UUID | None, runner: UUID) -> Reported | No
 
 
 def _repeat(row: JobRow, *, token: UUID, runner: UUID) -> Reported | None:
-    """The stored answer when this very lease has reported before, by this very runner."""
+    """The stored answer when this very lease has reported before, by this very runner.
+
+    A lease that is still the job's has not: a report retires its token in the transaction that stores the result.
+    """
+    if row.token == token:
+        return None
     result = Result.objects.filter(token=token).only("id", "job_id", "runner_id").first()
     if result is None:
         return None
@@ -114,13 +122,17 @@ def _verdict(said: Report) -> str:
     return verdict
 
 
-def _judged(held: Hold, row: JobRow, said: Report) -> Reported:
+def judge(held: Hold, row: JobRow, said: Report) -> Reported:
+    """End a held job with a verdict. `row` names the delivery and the runner whose result it is.
+
+    Raises VerdictMissing, VerdictTooLong.
+    """
     verdict = _verdict(said)
     _attach_all(held, row, said)
     result = _result(held, row, said, verdict=verdict)
     after = _finish(held, row, result, judged=True, reason=None)
-    _store(result)
-    Runner.objects.filter(id__in=[row.runner]).update(jobs_done=F("jobs_done") + 1)
+    _store(held, result)
+    held.beside(COUNT, [row.runner])
     return Reported(result.id, after.state, duplicate=False)
 
 
@@ -135,7 +147,7 @@ def _infrastructure_failure(held: Hold, row: JobRow, said: Report) -> Reported:
         return Reported(None, held.returned(row.id, actor=actor).state, duplicate=False)
     result = _result(held, row, said, verdict="")
     after = _finish(held, row, result, judged=False, reason=reason)
-    _store(result)
+    _store(held, result)
     return Reported(result.id, after.state, duplicate=False)
 
 
@@ -183,8 +195,8 @@ def _result(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
     )
 
 
-def _store(result: Result) -> None:
-    result.save(force_insert=True)
+def _store(held: Hold, result: Result) -> None:
+    held.beside(STORE, [getattr(result, field.attname) for field in _FIELDS])
 
 
 def _attach_all(held: Hold, row: JobRow, said: Report) -> None:
