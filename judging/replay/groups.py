@@ -41,13 +41,14 @@ def require_place(due: Due | None, record: Record, kind: RecordType) -> None:
 
 def require_actor(record: Record, kind: RecordType, row: JobRow | None, *, last: UUID | None) -> None:
     """What only the holder does names the holder. `last` held the job when its last lease ended. Raises Illegal."""
+    owner: object
     if kind is RecordType.LEASED:
-        owner = str(record.data.get("runner"))
+        owner = record.data.get("runner")
     elif kind in BY_THE_HOLDER or _gave_up(record, kind) or (kind is RecordType.FAILED and row and not row.outcome):
-        owner = str(last if row and row.lost else row.runner if row else None)
+        owner = last if row and row.lost else row.runner if row else None
     else:
         return
-    if record.actor != f"runner:{owner}":
+    if owner is None or record.actor != f"runner:{owner}":
         raise Illegal(f"{kind} by {record.actor}, who does not hold it")
 
 

@@ -14,6 +14,8 @@ from judging.replay.state import Difference, Divergence, Handout, Judgement, Kin
 from judging.rows import Illegal, JobRow, Move
 from judging.states import FINISHED, OPEN, JobState, RecordType
 
+UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What data that no server wrote may end in when the rules read it; a refusal of theirs is a ValueError."""
 _KNOWN = {kind.value: kind for kind in RecordType}
 
 
@@ -72,7 +74,7 @@ class Reading:
         else:
             try:
                 self._follow(record, kind, tale)
-            except (Illegal, KeyError, ValueError, TypeError) as refused:
+            except UNREADABLE as refused:
                 clear = isinstance(refused, Illegal)
                 words = str(refused) if clear else f"{kind} that cannot be read: {refused!r}"
                 raise Divergence(Kind.ILLEGAL, words, _place(record)) from refused
