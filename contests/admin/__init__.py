@@ -1,5 +1,5 @@
 """The operators' pages about contests. Importing this registers them, and puts contests' words on judging's pages."""
 
-from contests.admin import activities, assignments, people, work
+from contests.admin import activities, assignments, people, pools, work
 
-__all__ = ["activities", "assignments", "people", "work"]
+__all__ = ["activities", "assignments", "people", "pools", "work"]

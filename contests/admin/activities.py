@@ -45,8 +45,7 @@ class Routed(Reason, PoolChoice):
 
     def lanes(self) -> QuerySet[Lane]:
         """The lanes that follow."""
-        own_round = Lane.objects.filter(assignment__round=self.row)
-        return own_round if isinstance(self.row, Round) else following(self.row)
+        return Lane.objects.filter(assignment__round=self.row) if isinstance(self.row, Round) else following(self.row)
 
     def effects(self) -> Iterable[object]:
         """How many streams of work follow, and what judges them now."""

@@ -21,7 +21,7 @@ from judging import marks, overview, queue
 from judging.admin.actions import Reason, Said, act, actor, bulk_act
 from judging.admin.pages import FoundById
 from judging.admin.rejudging import Rejudge
-from judging.admin.timeline import history_of
+from judging.admin.timeline import history_of, is_uuid
 from judging.models import Delivery, Job
 from judging.models.work import PRIORITIES
 from judging.states import OPEN, JobState, Priority
@@ -52,6 +52,8 @@ class HeldBy(AutocompleteSelectFilter):
         runner = self.value()
         if not runner:
             return queryset
+        if not is_uuid(runner):
+            return queryset.none()
         return queryset.filter(Exists(Delivery.objects.filter(job=OuterRef("id"), runner=runner)))
 
 

@@ -10,7 +10,7 @@ from django import forms
 from django.contrib.admin import ShowFacets
 from django.db import models
 from django.db.models import Model, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextInputWidget
@@ -60,6 +60,18 @@ class Page(ModelAdmin):
     actions: Any = None
     when_empty = ""
     formfield_overrides = {models.DateTimeField: {"form_class": forms.DateTimeField, "widget": Moment}}
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The list, under its own name."""
+        if self.unreadable(request):
+            return HttpResponseRedirect(request.path)
+        title = {"title": str(self.opts.verbose_name_plural).capitalize()}
+        response: HttpResponse = super().changelist_view(request, title | (extra_context or {}))
+        return response
+
+    def unreadable(self, request: HttpRequest) -> bool:
+        """Whether the question holds what PostgreSQL's text cannot."""
+        return any("\x00" in value for values in request.GET.lists() for value in values[1])
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """What this account may see here; a row's own page shows no more."""

@@ -88,13 +88,13 @@ def told(records: Iterable[LedgerRecord]) -> list[Told]:
 def actors(words: Iterable[str]) -> dict[str, Actor]:
     """The actors by how the ledger calls them; two queries for any number."""
     known = [(word, *word.partition(":")[::2]) for word in set(words)]
-    runners = Runner.objects.in_bulk([UUID(id_) for _, kind, id_ in known if kind == "runner" and _is_uuid(id_)])
+    runners = Runner.objects.in_bulk([UUID(id_) for _, kind, id_ in known if kind == "runner" and is_uuid(id_)])
     users = get_user_model()._default_manager.in_bulk([id_ for _, kind, id_ in known if kind == "user" and id_.isdecimal()])
     return {word: _actor(word, kind, id_, runners, users) for word, kind, id_ in known}
 
 
 def _actor(word: str, kind: str, id_: str, runners: dict[Any, Runner], users: dict[Any, Any]) -> Actor:
-    if kind == "runner" and _is_uuid(id_):
+    if kind == "runner" and is_uuid(id_):
         runner = runners.get(UUID(id_))
         return Actor(runner.name if runner else f"runner {id_[-12:]} (forgotten)", runner)
     if kind == "user" and id_.isdecimal():
@@ -102,7 +102,8 @@ def _actor(word: str, kind: str, id_: str, runners: dict[Any, Runner], users: di
     return Actor({"reaper": "the reaper", "system": "the server"}.get(word, word))
 
 
-def _is_uuid(text: str) -> bool:
+def is_uuid(text: str) -> bool:
+    """Whether a text is an id."""
     try:
         UUID(text)
     except ValueError:

@@ -9,7 +9,7 @@ from tests import factories
 
 
 @pytest.fixture
-def admin(transactional_db) -> User:
+def admin(db) -> User:
     """Somebody who may do everything."""
     return User.objects.create_superuser("root", password="secret")
 
@@ -23,7 +23,7 @@ def client(admin) -> Client:
 
 
 @pytest.fixture
-def staff(transactional_db):
+def staff(db):
     """A browser of an operator with exactly these permissions: `staff("judging.view_job", …)`."""
 
     def hired(*names: str, name: str = "ann") -> Client:
@@ -39,7 +39,7 @@ def staff(transactional_db):
 
 
 @pytest.fixture
-def held(transactional_db):
+def held(db):
     """A job that a box holds: (box, claimed job)."""
     box = factories.box()
     factories.submission()

@@ -10,7 +10,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 WHO = {"username": "root", "password": "secret"}
 with_2fa = override_settings(OPERATOR_2FA=True)
@@ -43,7 +43,7 @@ def test_a_password_is_enough_where_the_setting_is_off(admin):
     assert inside(client)
 
 
-def test_an_account_that_is_no_operator_stays_out(transactional_db):
+def test_an_account_that_is_no_operator_stays_out(db):
     User.objects.create_user("student", password="secret")
     client = Client()
 
@@ -177,7 +177,7 @@ def test_the_command_does_not_replace_a_second_factor_by_accident(admin):
         made()
 
 
-def test_the_command_knows_operators_only(transactional_db):
+def test_the_command_knows_operators_only(db):
     User.objects.create_user("student")
 
     with pytest.raises(CommandError, match="no operator"):

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from tests import factories
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 _names = itertools.count(1)
 SEEN_BY_ALL = ["judging_job", "judging_submission", "judging_lane", "judging_delivery", "judging_ledgerrecord", "runners_runner"]
@@ -66,7 +66,10 @@ def test_a_download_s_address_opens_to_those_who_read_sources(role, status):
     receipt = factories.submission(source=source)
     client = hired(role)
 
-    assert client.get(reverse("admin:judging_submission_file", args=[receipt.submission, source.id])).status_code == status
+    answer = client.get(reverse("admin:judging_submission_file", args=[receipt.submission, source.id]))
+    answer.close()
+
+    assert answer.status_code == status
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,156 @@
+"""What operators see of submissions: sources that cannot deceive or act."""
+
+import pytest
+from django.urls import reverse
+
+from judging import queue
+from judging.models import Attachment, Job, Submission
+from tests import factories
+from tests.admin.reading import told, words
+
+pytestmark = pytest.mark.django_db
+SUBMISSIONS = "/admin/judging/submission/"
+
+
+def page_with(client, source, *, file_name="main.py"):
+    stored = factories.stored_file(source)
+    receipt = factories.submission(source=stored, file_name=file_name)
+    return client.get(reverse("admin:judging_submission_change", args=[receipt.submission]))
+
+
+def test_markup_in_a_source_is_text(client):
+    page = page_with(client, b"<script>alert(1)</script>", file_name="<img src=x onerror=alert(2)>.py").content.decode()
+
+    assert "<script>alert(1)" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<img src=x" not in page
+
+
+def test_a_bidi_control_is_made_visible(client):
+    page = page_with(client, "a = 'user\u202e \u2066// admin\u2069'".encode())
+
+    assert "U+202E" in words(page)
+    assert "\u202e" not in page.content.decode()
+    assert "made visible" in words(page)
+
+
+def test_bytes_that_are_no_text_are_shown_as_far_as_they_go(client):
+    page = page_with(client, b"print('\xff\xfe')\x00\x1b[31m")
+
+    assert "\ufffd" in words(page)
+    assert "\u2400" in words(page)
+    assert "\x1b" not in page.content.decode()
+
+
+def test_a_large_source_is_cut_with_the_whole_to_download(client):
+    page = page_with(client, b"x = 1\n" * 100_000)
+
+    assert "Only the first 256 kB are shown" in words(page)
+    assert len(page.content) < 4_000_000
+
+
+def test_a_source_the_storage_lost_does_not_break_the_page(client):
+    stored = factories.stored_file(b"lost")
+    stored.sha256 = "0" * 64
+    stored.save()
+    receipt = factories.submission(source=stored)
+
+    page = client.get(reverse("admin:judging_submission_change", args=[receipt.submission]))
+
+    assert page.status_code == 200
+    assert "The storage does not have it now" in words(page)
+
+
+def test_a_download_is_a_file_that_no_browser_opens(client):
+    stored = factories.stored_file(b"<script>alert(1)</script>")
+    receipt = factories.submission(source=stored, file_name='a"; filename=x.html')
+
+    answer = client.get(reverse("admin:judging_submission_file", args=[receipt.submission, stored.id]))
+
+    assert b"".join(answer.streaming_content) == b"<script>alert(1)</script>"
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    assert answer.headers["Content-Disposition"] == "attachment; filename*=UTF-8''a%22%3B%20filename%3Dx.html"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+
+
+def test_a_file_of_another_submission_is_not_found(client):
+    stored = factories.stored_file(b"one")
+    factories.submission(source=stored)
+    other = factories.submission(source=factories.stored_file(b"two"))
+
+    assert client.get(reverse("admin:judging_submission_file", args=[other.submission, stored.id])).status_code == 404
+
+
+def test_what_a_runner_left_is_listed_and_downloaded(client, held):
+    box, claimed = held
+    log = factories.stored_file(b"compiled", name="log", uploaded_by=box.id)
+    queue.attach(claimed.row.id, token=claimed.row.token, runner=box.id, file=log.id, name="log")
+
+    page = words(client.get(reverse("admin:judging_submission_change", args=[claimed.row.submission])))
+    answer = client.get(reverse("admin:judging_submission_attachment", args=[claimed.row.submission, log.id]))
+
+    assert Attachment.objects.count() == 1
+    assert "Files that runners left" in page
+    assert b"".join(answer.streaming_content) == b"compiled"
+
+
+def test_the_result_s_documents_are_shown_as_text(client, held):
+    box, claimed = held
+    said = queue.Report(verdict="<b>Accepted</b>", extra='{"note":"<i>public</i>"}', props='{"log":"</script>"}')
+    queue.report(claimed.row.id, said, token=claimed.row.token, runner=box.id)
+
+    page = client.get(reverse("admin:judging_submission_change", args=[claimed.row.submission])).content.decode()
+
+    assert "&lt;i&gt;public&lt;/i&gt;" in page
+    assert "<b>Accepted</b>" not in page
+    assert "</script>&quot;" not in page.replace("&lt;/script&gt;&quot;", "")
+
+
+def test_rejudging_a_submission(client, judged):
+    submission = judged[1].row.submission
+
+    client.post(f"{SUBMISSIONS}{submission}/rejudge/", {"reason": "new tests", "mode": "urgent"})
+
+    assert Job.objects.get(submission=submission, attempt=2).urgent
+    assert told(client) == ["A new attempt was opened."]
+
+
+def test_rejudging_many_submissions(client, judged):
+    other = factories.submission()
+    chosen = {"action": "rejudge_many", "_selected_action": [judged[1].row.submission, other.submission]}
+
+    client.post(SUBMISSIONS, chosen | {"confirmed": "1", "reason": "new tests", "mode": "ordinary"})
+
+    assert Job.objects.filter(attempt=2).count() == 2
+
+
+def test_withdrawing_a_submission_ends_its_jobs(client):
+    receipt = factories.submission()
+
+    client.post(f"{SUBMISSIONS}{receipt.submission}/withdraw/", {"reason": "sent by mistake"})
+
+    assert Submission.objects.get(id=receipt.submission).deleted_at is not None
+    assert Job.objects.get(id=receipt.job).state == "cancelled"
+
+
+def test_the_newest_attempt_s_verdict_is_the_one_that_is_filtered_by(client, judged):
+    submission = judged[1].row.submission
+    before = words(client.get(f"{SUBMISSIONS}?verdict=Accepted"))
+    queue.rejudge(submission, by="user:1", reason="again")
+
+    after = words(client.get(f"{SUBMISSIONS}?verdict=Accepted"))
+
+    assert str(submission)[-12:] in before
+    assert str(submission)[-12:] not in after
+    assert str(submission)[-12:] in words(client.get(f"{SUBMISSIONS}?state=queued"))
+
+
+def test_a_word_of_the_props_is_filtered_by(client):
+    cpp = factories.submission(props='{"language":"cpp17"}')
+    python = factories.submission(props='{"language":"python3"}')
+
+    page = words(client.get(f"{SUBMISSIONS}?props__icontains=cpp"))
+
+    assert str(cpp.submission)[-12:] in page
+    assert str(python.submission)[-12:] not in page
