@@ -9,7 +9,6 @@ directory outlives the run until the agent has looked at it, without ever being 
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import json
 import os
@@ -19,12 +18,12 @@ import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from runners.agent.blob import Blob
-from runners.agent.box import artefacts, cgroup, limits, seccomp
+from runners.agent.box import artefacts, cgroup, limits
+from runners.agent.box.arguments import arguments
 from runners.agent.box.descriptors import Descriptors
-from runners.agent.box.run import HOME, SLACK_BYTES, Command, Usage
+from runners.agent.box.run import HOME, Command, Usage
 from runners.agent.box.running import VesselBox
 from runners.agent.box.vessel import Vessel
 from runners.agent.errors import InfrastructureFailure
@@ -33,27 +32,6 @@ from runners.agent.printable import first_line
 READY_WITHIN_S = 20.0
 SETTLE_WITHIN_S = 10.0
 NOT_STARTED = 127
-NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup")
-HARDENING = ("--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
-ROOT_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-FROM_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives")
-"""What compilers and run times need of /etc. No passwd, no hosts, nothing of the site."""
-
-
-@functools.cache
-def system_view() -> tuple[str, ...]:
-    """The read-only system a program sees."""
-    view = ["--ro-bind", "/usr", "/usr"]
-    for name in ROOT_LINKS:
-        path = Path("/", name)
-        if path.is_symlink():
-            view += ["--symlink", str(path.readlink()), f"/{name}"]
-        elif path.is_dir():
-            view += ["--ro-bind", f"/{name}", f"/{name}"]
-    for path in (*(Path("/etc", name) for name in FROM_ETC), *sorted(Path("/etc").glob("java*"))):
-        if path.exists():
-            view += ["--ro-bind", str(path), str(path)]
-    return tuple(view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +110,11 @@ class BwrapVessel:
         )
 
     def _arguments(self, passed: Descriptors) -> list[str]:
-        """bwrap's own command line. `passed` collects the descriptors it names."""
+        """bwrap's command line. `passed` collects the descriptors it names."""
         self.done, status = self._ours.pipe(passed)
         gate, self._gate = passed.pipe(Descriptors())
-        size = str(self._command.limits.output_bytes + SLACK_BYTES)
-        argv = [self._box.bwrap, *NAMESPACES, *HARDENING, "--hostname", self._name, *system_view()]
-        argv += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--size", size, "--tmpfs", HOME, "--symlink", HOME, "/tmp"]
-        for name, blob in self._command.files.items():
-            argv += ["--perms", "0555", "--ro-bind-data", str(passed.add(blob.reopened())), f"{HOME}/{name}"]
-        for name, blob in self._command.data.items():
-            argv += ["--symlink", f"/proc/self/fd/{passed.add(blob.reopened())}", f"{HOME}/{name}"]
-        for name, value in self._command.environ.items():
-            argv += ["--setenv", name, value]
-        argv += ["--remount-ro", "/", "--chdir", HOME, "--seccomp", str(passed.add(_filter()))]
-        return [*argv, "--block-fd", str(gate), "--json-status-fd", str(status), "--", *self._command.argv]
+        inside = arguments(self._command, passed, host_name=self._name)
+        return [self._box.bwrap, *inside, "--block-fd", str(gate), "--json-status-fd", str(status), "--", *self._command.argv]
 
     def _child_pid(self) -> int:
         """The sandbox's first process, as bwrap tells it."""
@@ -259,11 +228,3 @@ class BwrapVessel:
             self._group.remove()
             self._group = None
         self._ours.close()
-
-
-def _filter() -> int:
-    """The seccomp program on a descriptor of its own: bwrap reads it from where the offset stands."""
-    fd = os.memfd_create("seccomp", os.MFD_CLOEXEC)
-    os.write(fd, seccomp.program())
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -16,6 +15,7 @@ from runners.agent.errors import InfrastructureFailure, Interrupted
 from runners.agent.jury import BROKEN_PIPE, LIMITS, Bench, Word, word_of
 from runners.agent.languages import TABLE, Language, Toolchains
 from runners.agent.programs import Built, Program, Source, build, source_name
+from runners.agent.standard_io.blame import Bad, interactor_first, misbehaved
 from runners.agent.standard_io.config import Config, RunLimits
 from runners.agent.standard_io.package import Package, Test
 from runners.agent.standard_io.scoring import GroupScore, Judged, overall, score_group
@@ -195,35 +195,6 @@ def known_language(identifier: str) -> Language:
         if language.id == identifier:
             return language
     raise InfrastructureFailure(f"unknown language {identifier[:100]!r}")
-
-
-Bad = tuple[Verdict, str]
-
-
-def misbehaved(outcome: Outcome, limits: RunLimits) -> Bad | None:
-    """The verdict a run earned before anybody looked at its output, with a reason; None when it ended well."""
-    match outcome.ended:
-        case Ended.MEMORY:
-            return Verdict.MEMORY_LIMIT, f"more than {limits.memory_bytes} bytes"
-        case Ended.OUTPUT:
-            return Verdict.OUTPUT_LIMIT, f"more than {limits.output_bytes} bytes"
-        case Ended.CPU:
-            return Verdict.TIME_LIMIT, f"more than {limits.time_ms} ms of CPU time"
-        case Ended.IDLE:
-            return Verdict.TIME_LIMIT, f"idle: not over after {outcome.wall_ms} ms, {outcome.cpu_ms} ms of them at work"
-    return (Verdict.RUNTIME_ERROR, exit_reason(outcome.status)) if outcome.status else None
-
-
-def interactor_first(outcome: Outcome, other: Outcome) -> bool:
-    """Only an interactor that is gone breaks the submission's pipe, whatever the clock says of two ends so close."""
-    return other.ended_at < outcome.ended_at or outcome.status == BROKEN_PIPE
-
-
-def exit_reason(status: int) -> str:
-    """`exit code 3`, or the signal's name when a shell would call it that."""
-    if status > 128 and status - 128 in signal.Signals.__members__.values():
-        return f"ended by {signal.Signals(status - 128).name}"
-    return f"exit code {status}"
 
 
 def _judged(test: Test, outcome: Outcome, bad: Bad) -> Judged:
