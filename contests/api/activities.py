@@ -22,7 +22,7 @@ class Activities(PeoplesDoor):
     """Contests and courses."""
 
     @extend_schema(responses=ActivityList)
-    def list(self, request: Request) -> Response:
+    def browse(self, request: Request) -> Response:
         """Those I take part in or may join; for operators all."""
         found = taking_part.visible_to(account(request), everything=is_operator(request, VIEW))
         return Response(ActivityList({"activities": found}, context=_enrolled(request)).data)

@@ -7,6 +7,8 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
 from contests.models import Activity, Round
@@ -30,6 +32,18 @@ class Document(serializers.Serializer):
     def to_representation(self, instance: Any) -> dict[str, Any]:
         """What is there to say."""
         return {name: value for name, value in super().to_representation(instance).items() if value is not None}
+
+
+class DocumentSchema(OpenApiSerializerExtension):
+    """How the published schema describes documents: any member may be absent, none is null."""
+
+    target_class = Document
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: Any, direction: Direction) -> dict[str, Any]:
+        """The members, none of them required."""
+        schema: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        return {name: value for name, value in schema.items() if name != "required"}
 
 
 class AccountDocument(Document):
@@ -168,31 +182,42 @@ def _counting(job: Job | None) -> Result | None:
 
 
 class SubmissionDocument(Document):
-    """A submission: the attempt that speaks for it, and all attempts, newest first."""
+    """A submission: what the attempt that speaks for it says, and all attempts, newest first."""
 
     id = serializers.UUIDField()
+    state = serializers.SerializerMethodField()
+    verdict = serializers.SerializerMethodField()
+    score = serializers.SerializerMethodField()
+    maxScore = serializers.SerializerMethodField()
     activity = serializers.CharField(source="lane.assignment.round.activity.slug")
     problem = serializers.CharField(source="lane.assignment.slug")
     fileName = serializers.SerializerMethodField()
     createdAt = Instant(source="created_at")
-    attempts = serializers.SerializerMethodField()
+    attempts = AttemptDocument(source="jobs", many=True)
 
-    def to_representation(self, instance: Submission) -> dict[str, Any]:
-        """The document; `state`, `verdict`, `score` and `maxScore` are those of the attempt that counts."""
-        document = super().to_representation(instance)
-        counting = current(list(instance.jobs.all()))
-        if counting is not None:
-            spoken = AttemptDocument(counting, context=self.context).data
-            document |= {name: spoken[name] for name in ("state", "verdict", "score", "maxScore") if name in spoken}
-        return document
+    def get_state(self, submission: Submission) -> str | None:
+        """Absent once its jobs were removed with time."""
+        return getattr(_speaking(submission), "state", None)
+
+    def get_verdict(self, submission: Submission) -> str | None:
+        """The runner's word, while it counts."""
+        return getattr(_counting(_speaking(submission)), "verdict", None) or None
+
+    def get_score(self, submission: Submission) -> float | None:
+        """Points, if the problem's type gives any."""
+        return getattr(_counting(_speaking(submission)), "score", None)
+
+    def get_maxScore(self, submission: Submission) -> float | None:  # noqa: N802 - named by the member
+        """The most there could be."""
+        return getattr(_counting(_speaking(submission)), "max_score", None)
 
     def get_fileName(self, submission: Submission) -> str | None:  # noqa: N802 - named by the member
         """The source's name."""
         return next((file.file_name for file in submission.files.all()), None)
 
-    def get_attempts(self, submission: Submission) -> list[dict[str, Any]]:
-        """Newest first."""
-        return [dict(row) for row in AttemptDocument(submission.jobs.all(), many=True, context=self.context).data]
+
+def _speaking(submission: Submission) -> Job | None:
+    return current(list(submission.jobs.all()))
 
 
 class SubmissionList(Document):

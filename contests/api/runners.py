@@ -19,7 +19,7 @@ class Runners(PeoplesDoor):
     """The keys that registered, waiting ones among them."""
 
     @extend_schema(responses=RunnerList)
-    def list(self, request: Request) -> Response:
+    def browse(self, request: Request) -> Response:
         """All of them, the newest first."""
         operator(request, "runners.view_runner")
         return Response(RunnerList({"runners": runners_now()}).data)

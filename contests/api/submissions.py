@@ -56,7 +56,7 @@ class Submissions(PeoplesDoor):
         )
 
     @extend_schema(responses=SubmissionList, parameters=[BEFORE])
-    def list(self, request: Request, slug: str) -> Response:
+    def browse(self, request: Request, slug: str) -> Response:
         """Mine in this activity, newest first; for operators everybody's."""
         evidence = is_operator(request, VIEW)
         author = None if evidence else submit.participant_of(account(request).pk, slug).id

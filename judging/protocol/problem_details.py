@@ -29,6 +29,7 @@ from judging.errors import (
     Refusal,
     Unauthenticated,
 )
+from judging.text import storable
 
 PREFIX = "/api/v1"
 MEDIA_TYPE = "application/problem+json"
@@ -141,13 +142,11 @@ def answer(error: Exception, context: dict[str, Any]) -> HttpResponse:
 
 
 def _member_errors(detail: Any) -> dict[str, list[str]]:
-    """DRF's nested validation errors as one list of sentences a member."""
+    """DRF's nested validation errors as one list of sentences a member; they quote what came, so it must be text."""
     if not isinstance(detail, dict):
-        return {"": [str(sentence) for sentence in detail]}
-    return {
-        str(name): [str(inner) for inner in (said if isinstance(said, list) else [said])]
-        for name, said in detail.items()
-    }
+        return {"": [storable(str(sentence)) for sentence in detail]}
+    sentences = {name: said if isinstance(said, list) else [said] for name, said in detail.items()}
+    return {str(name): [storable(str(sentence)) for sentence in said] for name, said in sentences.items()}
 
 
 @csrf_exempt
