@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -27,17 +29,17 @@ LEASES = {"ASSIZE_LEASE_MIN_SECONDS": "5", "ASSIZE_LEASE_MAX_SECONDS": "10"}
 
 UNSAFE = """
 !!! The runners judge WITHOUT ISOLATION (--unsafe): programs run on this machine's files and network.
-!!! Good enough for the demo's own programs and for nothing else.
-!!! For isolation: apt-get install bubblewrap, then `python -m runners.agent doctor` says what is missing yet.
+!!! Good enough for the demo's own programs and for nothing else. To see what isolation still lacks here:
+!!!     python -m runners.agent doctor
 """
 
 
 class Cast:
-    """`say` tells the audience something."""
+    """Keeps what it needs in `folder`; `say` tells the audience something."""
 
-    def __init__(self, *, port: int, say: Callable[[str], None]) -> None:
+    def __init__(self, *, port: int, folder: Path, say: Callable[[str], None]) -> None:
         self.base = f"http://{HOST}:{port}"
-        self.folder = Path(settings.DATA_DIR) / "demo"
+        self.folder = folder
         self._port = port
         self._say = say
         self._server: Child | None = None
@@ -62,7 +64,7 @@ class Cast:
         Where bubblewrap is missing, or the box cannot hold here, they judge without one, and that is said.
         """
         if shutil.which("bwrap") is None:
-            self._expose("bubblewrap is not installed here.")
+            self._expose("bubblewrap is not installed here. To get it: apt-get install bubblewrap")
         for name in NAMES:
             self._start(name)
         try:
@@ -82,6 +84,7 @@ class Cast:
         self._say(f"{reason}{UNSAFE}")
 
     def _start(self, name: str) -> None:
+        self._until(lambda: is_free(self._state(name) / "lock"), waits_for=[])
         agent = [sys.executable, "-m", "runners.agent", "run", "--server", self.base, "--name", name]
         argv = [*agent, "--state", str(self._state(name)), *(["--unsafe"] if self._unsafe else [])]
         self._runners[name] = Child(f"Runner {name}", argv, log=self.folder / f"{name}.log", env={})
@@ -138,9 +141,33 @@ class Cast:
             for child in waits_for:
                 child.must_live()
             if time.monotonic() > until:
-                late = ", ".join(child.name for child in waits_for)
-                raise Died(f"{late}: not ready after {READY_SECONDS:.0f} s.\n{waits_for[0].last_words()}")
+                said = "\n".join(f"{child.name}: {child.last_words()}" for child in waits_for)
+                raise Died(f"Not ready after {READY_SECONDS:.0f} s.\n{said}")
             time.sleep(POLL_SECONDS)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Be the only demo of a folder. Raises Died when there is one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Died(f"Another demo runs in {folder.parent}. End that one, or choose another folder with --data.") from None
+        yield
+
+
+def is_free(lock: Path) -> bool:
+    """Whether nobody holds a lock file: runners of a demo that was killed take a moment to end."""
+    if not lock.exists():
+        return True
+    with lock.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def free_port(asked: int | None, *, usual: int) -> int:

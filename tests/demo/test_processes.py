@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contests.demo import processes
-from contests.demo.cast import free_port
+from contests.demo.cast import alone_in, free_port, is_free
 from contests.demo.processes import Child, Died
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(60)"
@@ -110,3 +110,12 @@ def test_a_port_that_was_asked_for_and_is_in_use_is_refused():
         with pytest.raises(Died, match=f"Port {port} is in use"):
             free_port(port, usual=8000)
         assert port < free_port(None, usual=port) < port + 1000
+
+
+def test_two_demos_do_not_share_a_folder(tmp_path):
+    with alone_in(tmp_path / "demo"):
+        assert not is_free(tmp_path / "demo" / "lock")
+        with pytest.raises(Died, match="Another demo"), alone_in(tmp_path / "demo"):
+            pass
+
+    assert is_free(tmp_path / "demo" / "lock")

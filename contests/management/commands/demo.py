@@ -15,7 +15,7 @@ from rich.console import Console
 
 from contests.demo.board import Board
 from contests.demo.caller import Unexpected
-from contests.demo.cast import Cast, free_port
+from contests.demo.cast import Cast, alone_in, free_port
 from contests.demo.processes import Died
 from contests.demo.seed import NotHere
 from contests.demo.show import Show
@@ -43,12 +43,23 @@ class Command(BaseCommand):
         # Each look at the API would be a line between the lines of the show.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         board = Board(Console())
-        if options["reset"]:
-            shutil.rmtree(Path(settings.DATA_DIR) / "demo", ignore_errors=True)
+        folder = Path(settings.DATA_DIR) / "demo"
         try:
-            cast = Cast(port=free_port(options["port"], usual=USUAL_PORT), say=board.say)
-            code = Show(cast, board).run(with_runners=not options["no_runners"], stay=not options["exit"])
+            with alone_in(folder):
+                if options["reset"]:
+                    forget(folder)
+                cast = Cast(port=free_port(options["port"], usual=USUAL_PORT), folder=folder, say=board.say)
+                code = Show(cast, board).run(with_runners=not options["no_runners"], stay=not options["exit"])
         except (NotHere, Died, Unexpected) as trouble:
             raise CommandError(str(trouble)) from trouble
         if code:
             sys.exit(code)
+
+
+def forget(folder: Path) -> None:
+    """Remove the runners' keys, caches and logs of earlier demos."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "lock":
+            path.unlink()
