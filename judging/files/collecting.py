@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, ProtectedError, QuerySet
+from django.db.models import Exists, ForeignObjectRel, OuterRef, ProtectedError, QuerySet
 
 from judging.durable import one_transaction
 from judging.files.blobs import local_path, remove_unless_referred_to
@@ -36,7 +36,7 @@ def _unreferred_to() -> QuerySet[StoredFile]:
     """Files that no row of any table refers to: a table that comes to refer to files later counts too."""
     found = StoredFile.objects.all()
     for relation in StoredFile._meta.get_fields(include_hidden=True):
-        if relation.auto_created and relation.is_relation and not relation.concrete:
+        if isinstance(relation, ForeignObjectRel):
             rows: Any = relation.related_model
             found = found.exclude(Exists(rows.objects.filter(**{relation.field.name: OuterRef("pk")})))
     return found

@@ -65,7 +65,7 @@ class Challenges(Surface):
 
     @described(
         "requestChallenge",
-        request=serializers.ChallengeRequest,
+        request=serializers.Fingerprint,
         answers={200: serializers.Challenge},
         problems=(*OPEN, 404),
     )
@@ -88,7 +88,7 @@ class Tokens(Surface):
 
     @described(
         "obtainToken",
-        request=serializers.TokenRequest,
+        request=serializers.SignedNonce,
         answers={200: serializers.Token},
         problems=(*OPEN, 403),
     )

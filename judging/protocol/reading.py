@@ -51,6 +51,10 @@ class Reading:
         if self._errors:
             raise MalformedRequest(errors=self._errors)
 
+    def has(self, name: str) -> bool:
+        """Whether the member is there, and not null."""
+        return self._written(name) is not None
+
     def text(self, name: str, *, least: int = 0, most: int | None = None, default: str | None = None) -> str:
         """A string as the database can hold it, its length in characters within bounds. Required without a default."""
         sent = self.sent_text(name, default=default)

@@ -52,12 +52,16 @@ def described(
     problems: Iterable[int],
     path_ids: Iterable[str] = (),
 ) -> Callable[[View], View]:
-    """Say what a view takes and answers. `operation` is its id for ever: generated clients call it by that."""
+    """Say what a view takes and answers. `operation` is its id for ever: generated clients call it by that.
+
+    `request` is the serializer of a JSON body, or serializers by media type.
+    """
+    body = request if request is None or isinstance(request, dict) else {"application/json": request}
     told = {(int(status), MEDIA_TYPE): Problem for status in sorted(set(problems))}
     parameters = [OpenApiParameter(name, UUID, OpenApiParameter.PATH) for name in path_ids]
     decorate: Callable[[View], View] = extend_schema(
         operation_id=operation,
-        request=request,
+        request=body,
         responses={**answers, **told},
         parameters=parameters,
         tags=["runner"],

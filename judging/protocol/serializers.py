@@ -45,7 +45,7 @@ class Registered(serializers.Serializer[object]):
     state = serializers.ChoiceField(["pendingApproval", "approved", "revoked"])
 
 
-class ChallengeRequest(serializers.Serializer[object]):
+class Fingerprint(serializers.Serializer[object]):
     """Whose key is to sign."""
 
     fingerprint = serializers.CharField(allow_blank=True)
@@ -58,7 +58,7 @@ class Challenge(serializers.Serializer[object]):
     expiresAt = serializers.DateTimeField()
 
 
-class TokenRequest(serializers.Serializer[object]):
+class SignedNonce(serializers.Serializer[object]):
     """A signed challenge."""
 
     fingerprint = serializers.CharField(allow_blank=True)

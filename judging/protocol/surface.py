@@ -19,7 +19,7 @@ from rest_framework.viewsets import ViewSet
 
 from judging.errors import NotFound, PayloadTooLarge, ServerMaintenance
 from judging.models import Installation, Maintenance
-from judging.protocol.authentication import RunnerBearer
+from judging.protocol.authentication import RunnerBearer, standing
 from judging.protocol.reading import Reading, identifier
 from runners.enrol import Bearer
 
@@ -29,19 +29,24 @@ _CHUNK = 64 * 1024
 class Surface(ViewSet):
     """A view that needs no token; `shut_at` are the levels of maintenance that close it (runner-protocol §10)."""
 
-    authentication_classes: ClassVar[list[Any]] = []
-    permission_classes: ClassVar[list[Any]] = []
-    parser_classes: ClassVar[list[Any]] = []
+    authentication_classes = []
+    permission_classes = []
+    parser_classes = []
     metadata_class = None
     shut_at: ClassVar[frozenset[models.TextChoices]] = frozenset({Maintenance.CLOSED})
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Before the body is read: maintenance first, then who calls. Raises ServerMaintenance."""
         if self.shut_at:
-            installation = Installation.read()
-            if installation.level in self.shut_at:
-                raise ServerMaintenance(installation.reason)
+            level, reason = self.doors(request)
+            if level in self.shut_at:
+                raise ServerMaintenance(reason)
         super().initial(request, *args, **kwargs)
+
+    def doors(self, request: Request) -> tuple[str, str]:
+        """How far the doors are open, and why."""
+        installation = Installation.read()
+        return installation.level, installation.reason
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[BaseRenderer, str]:  # noqa: FBT001, FBT002
         """Whatever is asked for, the answer has one form."""
@@ -52,7 +57,12 @@ class Surface(ViewSet):
 class RunnerSurface(Surface):
     """A view for approved runners alone."""
 
-    authentication_classes: ClassVar[list[Any]] = [RunnerBearer]
+    authentication_classes = [RunnerBearer]
+
+    def doors(self, request: Request) -> tuple[str, str]:
+        """As ever, and who calls in the same round trip."""
+        found = standing(request)
+        return found.level, found.reason
 
 
 def caller(request: Request) -> Bearer:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponseBase
 from django.test import Client
 
 from tests import factories
@@ -31,21 +30,22 @@ class Api:
         """The same calls by another caller."""
         return Api(box)
 
-    def post(self, path: str, document: Any = None, **headers: str) -> HttpResponseBase:
+    def post(self, path: str, document: Any = None, **headers: Any) -> Any:
         """POST a JSON document, or no body at all."""
         return self.send("POST", path, b"" if document is None else json.dumps(document).encode(), **headers)
 
-    def get(self, path: str, **headers: str) -> HttpResponseBase:
+    def get(self, path: str, **headers: Any) -> Any:
+        """GET."""
         return self.send("GET", path, **headers)
 
     def send(
         self, method: str, path: str, body: bytes = b"", content_type: str = "application/json", **headers: str
-    ) -> HttpResponseBase:
+    ) -> Any:
         """Any request with any bytes; a streamed answer has its `body`."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.box and "Authorization" not in sent:
             sent |= self.box.bearer
-        answer = self.client.generic(method, PREFIX + path, body, content_type=content_type, headers=sent)
+        answer: Any = self.client.generic(method, PREFIX + path, body, content_type=content_type, headers=sent)
         if answer.streaming:
             # Read now, so that every test lets go of the file.
             answer.body = b"".join(answer.streaming_content)
@@ -60,7 +60,7 @@ class Api:
         sha256: str | None = None,
         mime_type: str = "text/plain",
         **more: Any,
-    ) -> HttpResponseBase:
+    ) -> Any:
         """Send one file with its hash."""
         parts = {"sha256": sha256 or hashlib.sha256(content).hexdigest(), **more}
         parts.setdefault("file", SimpleUploadedFile(name, content, content_type=mime_type))
@@ -75,7 +75,7 @@ class Api:
         assert answer.status_code == 200, answer.content
         return answer.json()
 
-    def about(self, job: dict[str, Any], verb: str, **more: Any) -> HttpResponseBase:
+    def about(self, job: dict[str, Any], verb: str, **more: Any) -> Any:
         """A call about a claimed job under its lease."""
         return self.post(f"runner/jobs/{job['jobId']}/{verb}", {"leaseToken": job["leaseToken"], **more})
 

@@ -38,9 +38,9 @@ def looked(api, **asked) -> tuple[int, Look]:
 
 def test_a_claimed_job_is_exactly_the_seeds_document(api):
     config = '{"type":"standard-io@1","limits":{"timeMs":1000}}'
-    work = factories.work(
-        config=config, version_props='{"n":1e999,"long":' + "9" * 4000 + "}", package=factories.package(b"PK")
-    )
+    package = factories.package(b"PK")
+    odd = '{"n":1e999,"long":' + "9" * 4000 + "}"
+    work = factories.work(config=config, version_props=odd, package=package)
     source = factories.stored_file(b"print(1)\n")
     receipt = factories.submission(work, source=source, props='{"language":"python3"}')
 
@@ -60,7 +60,7 @@ def test_a_claimed_job_is_exactly_the_seeds_document(api):
     assert job["submissionId"] == str(receipt.submission)
     assert (job["attempt"], job["leaseToken"]) == (1, str(row.token))
     assert INSTANT.fullmatch(job["leaseExpiresAt"])
-    assert (job["packageFileId"], job["packageSha256"]) == (str(work.version.package.id), work.version.package.sha256)
+    assert (job["packageFileId"], job["packageSha256"]) == (str(package.id), package.sha256)
     assert job["files"] == [
         {"name": "source", "fileName": "main.py", "fileId": str(source.id), "sha256": source.sha256, "sizeBytes": 9}
     ]
@@ -82,16 +82,12 @@ def test_an_instant_on_the_full_second_still_has_six_digits(api, monkeypatch):
     assert instant(datetime.fromisoformat("2026-11-30T08:15:30+00:00")) == "2026-11-30T08:15:30.000000Z"
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"{}", b" { } ", b'{"leaseSeconds":null,"waitSeconds":null}', b'{"unknown":[1]}']
-)
 @pytest.mark.parametrize("content_type", ["", "application/json", "text/plain", "nonsense", "multipart/form-data"])
-def test_an_empty_claim_takes_a_job_whatever_its_content_type(api, body, content_type):
-    factories.submission()
+def test_an_empty_claim_takes_a_job_whatever_its_content_type(api, content_type):
+    for body in (b"", b"{}", b" { } ", b'{"leaseSeconds":null,"waitSeconds":null}', b'{"unknown":[1]}'):
+        factories.submission()
 
-    answer = api.send("POST", "runner/jobs/claim", body, content_type=content_type)
-
-    assert answer.status_code == 200
+        assert api.send("POST", "runner/jobs/claim", body, content_type=content_type).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -193,12 +189,13 @@ def test_a_claim_for_want_of_work_tells_the_front_what_would_fit(nobody):
     assert status == 204
     assert look.fits == Fits(frozenset({"a@1", "b@1"}), False, frozenset({"hall-1"}))
     assert (look.runner, look.wait_seconds, look.handout) == (api.box.id, 25, None)
-    assert 12 * 3600 - 60 < look.until <= 12 * 3600
+    assert 12 * 3600 - 60 < (look.until or 0) <= 12 * 3600
 
 
 def test_a_runner_without_tags_waits_in_the_default_pool(api):
     _, look = looked(api, waitSeconds=25)
 
+    assert look.fits is not None
     assert look.fits.pools == {"default"}
 
 

@@ -306,9 +306,10 @@ def test_a_file_nobody_stored_is_not_found(api, path_id):
 
 
 def test_another_problems_files_stay_hidden(api, job):
-    other = factories.work(package=factories.package(b"secret"))
+    secret = factories.package(b"secret")
+    factories.work(package=secret)
 
-    refused(api.get(f"runner/files/{other.version.package.id}"), 404, "not_found")
+    refused(api.get(f"runner/files/{secret.id}"), 404, "not_found")
 
 
 def test_an_attachment_is_the_callers_own_unattached_upload(api, api_2, job):

@@ -221,7 +221,7 @@ any_text = st.text(st.characters(exclude_categories=())) | st.sampled_from(TEXTS
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
 )
 @given(
     path=st.sampled_from(POSTS),
@@ -242,7 +242,7 @@ def test_no_document_at_all_is_a_server_error(api, path, members, mend):
     assert answer.status_code < 500, answer.content
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(st.dictionaries(any_text, json_values | any_text, max_size=5), st.sampled_from([None, 1, 7]))
 def test_both_ways_of_reading_a_body_agree(document, indent):
     """msgspec's members are the standard library's, which reads what msgspec refuses for a lone surrogate."""
@@ -254,7 +254,7 @@ def test_both_ways_of_reading_a_body_agree(document, indent):
     assert {name: json.loads(written) for name, written in (walked or {}).items()} == document
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(st.dictionaries(any_text, json_values | any_text, max_size=5), st.sampled_from([None, 1, 7]), st.booleans())
 def test_a_squeezed_document_says_the_same_in_fewest_bytes(document, indent, ascii_only):
     squeezed = json_text.squeezed(json.dumps(document, indent=indent, ensure_ascii=ascii_only))
@@ -265,7 +265,7 @@ def test_a_squeezed_document_says_the_same_in_fewest_bytes(document, indent, asc
     assert "\x00" not in squeezed
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(st.binary(max_size=40) | st.text('{}[]",:\\u0d8e1-. tnfa', max_size=30).map(str.encode))
 def test_what_is_no_json_is_said_to_be_none(body):
     try:

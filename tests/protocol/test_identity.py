@@ -274,7 +274,7 @@ def test_the_last_sign_of_life_is_written_at_most_every_thirty_seconds(api, box,
     seen = []
     for _ in range(3):
         api.post("runner/heartbeat")
-        seen.append(Runner.objects.get(id=box.id).last_seen_at)
+        seen.append(str(Runner.objects.get(id=box.id).last_seen_at))
         clock.forward(seconds=16)
 
     assert seen[0] == seen[1] < seen[2]

@@ -215,7 +215,7 @@ def test_drf_and_django_exceptions_have_their_code():
         exceptions.Throttled(wait=5): (429, "rate.limited"),
         RequestDataTooBig(): (413, "payload_too_large"),
         UnreadablePostError(): (400, "malformed_request"),
-        exceptions.ValidationError({"name": ["too long"], "tags": [{"a": 1}]}): (400, "malformed_request"),
+        exceptions.ValidationError({"name": ["too long"], "tags": [{"a": "b"}]}): (400, "malformed_request"),
         exceptions.ValidationError(["odd"]): (400, "malformed_request"),
     }
 
