@@ -175,5 +175,12 @@ def _go(request: HttpRequest, address: str) -> HttpResponse:
 
 def _ask_about_many(page: Any, request: HttpRequest, rows: list[Any], action: str, asked: dict[str, Any]) -> HttpResponse:
     context = page.admin_site.each_context(request) | asked
-    chosen = {"rows": rows, "opts": page.opts, "title": asked["dialog"]["title"], "action": action, "checkbox": ACTION_CHECKBOX_NAME}
+    chosen = {
+        "rows": rows,
+        "labels": [page.label(row) for row in rows],
+        "opts": page.opts,
+        "title": asked["dialog"]["title"],
+        "action": action,
+        "checkbox": ACTION_CHECKBOX_NAME,
+    }
     return TemplateResponse(request, "operators/many.html", context | chosen)

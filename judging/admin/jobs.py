@@ -126,6 +126,10 @@ class JobPages(FoundById):
         words = "<strong>{}</strong> <span class='az-faint'>attempt {}</span> {}<br>{}"
         return format_html(words, job.lane.problem.slug, job.attempt, urgent, marks.short(job.id))
 
+    def label(self, row: Job) -> SafeString:
+        """As its list calls it."""
+        return self.name(row)
+
     @display(description="Now")
     def now(self, job: Any) -> SafeString:
         """The state, and what matters in it: the obstacle, the holder with its lease, the verdict, or the reason."""

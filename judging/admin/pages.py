@@ -78,6 +78,10 @@ class Page(ModelAdmin):
         found: QuerySet[Any] = super().get_queryset(request)
         return found
 
+    def label(self, row: Any) -> object:
+        """What a row is called where several are listed to be confirmed."""
+        return row
+
     def subject(self, request: HttpRequest) -> Any:
         """The row that acts without one are about, for the log; None when there is none."""
         return None

@@ -114,6 +114,10 @@ class SubmissionPages(FoundById):
         gone = marks.badge("withdrawn", "bad") if row.deleted_at else ""
         return format_html("<strong>{}</strong> {}<br>{}", row.lane.problem.slug, gone, marks.short(row.id))
 
+    def label(self, row: Submission) -> SafeString:
+        """As its list calls it."""
+        return self.name(row)
+
     @display(description="Newest attempt")
     def attempt(self, row: Any) -> SafeString:
         """Its state, and its verdict once there is one."""

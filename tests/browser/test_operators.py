@@ -1,0 +1,204 @@
+"""An operator's flows in a real browser, with their pictures."""
+
+import re
+
+import pytest
+
+from judging.models import Job
+from runners.models import Runner, RunnerState
+from tests.browser import scene as scenes
+from tests.browser.conftest import PHONE
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def scene(transactional_db):
+    """A contest in full swing."""
+    return scenes.play()
+
+
+def confirm(page, button):
+    """Give the reason that a dialog asks for, and do it."""
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("The jury decided so")
+    dialog.get_by_role("button", name=button).click()
+    page.wait_for_load_state("networkidle")
+
+
+def test_logging_in_shows_what_needs_a_person(visit, log_in, shoot, scene):
+    page = visit()
+
+    log_in(page)
+
+    assert page.get_by_text("No approved runner declares interactive@1.").first.is_visible()
+    assert page.get_by_role("link", name=re.compile("1 runner waiting for approval")).is_visible()
+    shoot(page, "dashboard")
+
+
+def test_the_dashboard_is_live_without_reloading(visit, log_in, scene):
+    page = visit()
+    log_in(page)
+    page.evaluate("window.same = true")
+
+    Runner.objects.filter(id=scene.pending.id).update(state=RunnerState.APPROVED)
+
+    page.get_by_text("1 runner waiting for approval.").wait_for(state="detached")
+    assert page.evaluate("window.same")
+
+
+def test_a_red_line_leads_to_the_page_that_mends_it(visit, log_in, scene):
+    page = visit()
+    log_in(page)
+
+    page.get_by_role("link", name=re.compile("1 runner waiting for approval")).click()
+
+    page.wait_for_url("**/admin/runners/runner/**")
+
+
+def test_approving_a_runner(visit, log_in, shoot, scene):
+    page = visit()
+    log_in(page)
+    page.goto(f"/admin/runners/runner/{scene.pending.id}/change/")
+
+    page.get_by_role("link", name="Approve").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("judge-4").wait_for()
+    shoot(page, "approve-a-runner")
+    dialog.get_by_role("button", name="Approve this key").click()
+    dialog.get_by_text("Compare the fingerprints first").wait_for()
+    dialog.get_by_label("I have compared").check()
+    dialog.get_by_role("button", name="Approve this key").click()
+
+    page.get_by_text("judge-4 may judge now.").wait_for()
+    assert Runner.objects.get(id=scene.pending.id).state == RunnerState.APPROVED
+
+
+def test_closing_a_dialog_does_nothing(visit, log_in, scene):
+    page = visit()
+    log_in(page)
+    page.goto(f"/admin/judging/job/{scene.held.id}/change/")
+
+    page.get_by_role("link", name="Cancel").click()
+    page.get_by_role("dialog").get_by_label("Reason").wait_for()
+    page.keyboard.press("Escape")
+
+    page.get_by_role("dialog").wait_for(state="hidden")
+    assert Job.objects.get(id=scene.held.id).state == "running"
+
+
+def test_a_dialog_is_reached_by_the_keyboard_alone(visit, log_in, scene):
+    page = visit()
+    log_in(page)
+    page.goto(f"/admin/judging/job/{scene.held.id}/change/")
+
+    page.get_by_role("link", name="Cancel").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.name === 'reason'")
+    page.keyboard.type("by hand")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    page.get_by_text("The job was cancelled.").wait_for()
+
+
+def test_cancelling_a_job(visit, log_in, shoot, scene):
+    page = visit()
+    log_in(page)
+    page.goto(f"/admin/judging/job/{scene.held.id}/change/")
+    shoot(page, "job-held")
+
+    page.get_by_role("link", name="Cancel").click()
+    page.get_by_role("dialog").get_by_text("holds it now").wait_for()
+    shoot(page, "cancel-a-job")
+    confirm(page, "Cancel the job")
+
+    page.get_by_text("The job was cancelled.").wait_for()
+    assert Job.objects.get(id=scene.held.id).state == "cancelled"
+    shoot(page, "job-cancelled")
+
+
+def test_rejudging_a_submission(visit, log_in, shoot, scene):
+    page = visit()
+    log_in(page)
+    page.goto(f"/admin/judging/submission/{scene.judged.submission_id}/change/")
+    shoot(page, "submission")
+
+    page.get_by_role("link", name="Rejudge").click()
+    page.get_by_role("dialog").get_by_label(re.compile("Urgent")).check()
+    confirm(page, "Rejudge")
+
+    page.get_by_text("A new attempt was opened.").wait_for()
+    assert Job.objects.get(submission=scene.judged.submission_id, attempt=2).urgent
+
+
+def test_cancelling_what_was_ticked_in_a_list(visit, log_in, shoot, scene):
+    page = visit()
+    log_in(page)
+    page.goto("/admin/judging/job/?state__exact=queued")
+
+    page.get_by_label("Select all objects on this page for an action").check()
+    page.get_by_label("Select action to run").select_option("cancel_many")
+    page.get_by_role("button", name="Run").click()
+    page.get_by_text("They end without a verdict").wait_for()
+    shoot(page, "cancel-many")
+    page.get_by_label("Reason").fill("The tests were wrong")
+    page.get_by_role("button", name="Cancel these jobs").click()
+    page.wait_for_url("**/admin/judging/job/**")
+
+    assert not Job.objects.filter(state="queued").exists()
+
+
+def test_times_are_in_the_reader_s_zone_with_utc_on_hover(visit, log_in, scene):
+    page = visit()
+    log_in(page)
+    page.goto(f"/admin/judging/job/{scene.judged.id}/change/")
+    moment = page.locator("time").first
+
+    utc, shown = moment.get_attribute("title"), moment.inner_text()
+
+    assert utc.endswith(" UTC")
+    hours = (int(shown.split(":")[0][-2:]) - int(utc.split(" ")[1][:2])) % 24
+    assert hours in {1, 2}  # Madrid
+
+
+def test_a_lease_counts_down(visit, log_in, scene):
+    page = visit()
+    log_in(page)
+    page.goto(f"/admin/judging/job/{scene.held.id}/change/")
+    left = page.locator(".az-left").first
+    before = left.inner_text()
+
+    page.wait_for_function("before => document.querySelector('.az-left').textContent !== before", arg=before)
+
+
+def test_a_hostile_source_neither_acts_nor_deceives(visit, log_in, scene):
+    page = visit()
+    log_in(page)
+    page.on("dialog", lambda dialog: pytest.fail("a script ran"))
+
+    page.goto(f"/admin/judging/submission/{scene.judged.submission_id}/change/")
+
+    assert page.get_by_text('"<script>alert(1)</script>"').is_visible()
+    assert page.locator("mark", has_text="U+202E").is_visible()
+
+
+def test_pages_fit_a_phone_and_the_dark(visit, log_in, shoot, scene):
+    pages = {
+        "dashboard": "/admin/",
+        "jobs": "/admin/judging/job/",
+        "job": f"/admin/judging/job/{scene.held.id}/change/",
+        "submission": f"/admin/judging/submission/{scene.judged.submission_id}/change/",
+        "runners": "/admin/runners/runner/",
+        "runner": f"/admin/runners/runner/{scene.pending.id}/change/",
+        "maintenance": "/admin/judging/installation/",
+        "lanes": "/admin/judging/lane/",
+    }
+    page = visit(PHONE, dark=True)
+    log_in(page)
+
+    for name, address in pages.items():
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+        shoot(page, f"{name}-phone-dark")
