@@ -24,6 +24,11 @@ def data_folder() -> Path:
     return Path(os.environ.get("ASSIZE_DATA") or PROJECT / ".data").absolute()
 
 
+def channel_max_bytes() -> int:
+    """ASSIZE_CHANNEL_MAX_BYTES: the longest message and frame on the runner channel; the server's own worker asks too."""
+    return int(os.environ.get("ASSIZE_CHANNEL_MAX_BYTES") or 4 * 1024 * 1024)
+
+
 def prepare(argv: Sequence[str]) -> None:
     """Get this process's environment ready for a management command; ends the program when that is impossible."""
     command = argv[0] if argv else "help"

@@ -5,6 +5,7 @@ everything else is production, where nothing is guessed and everything is locked
 """
 
 import contextlib
+import json
 import os
 import secrets
 from dataclasses import fields
@@ -336,6 +337,28 @@ FRONT_THREADS = {
     for name, default in {"calls": 7, "again": 3, "files": 2, "pages": 3, "ticks": 1}.items()
 }
 
+# ASSIZE_CHANNEL_KEY_PREFIX: what keys of the runner channel begin with. Existing clients insist on this one.
+CHANNEL_KEY_PREFIX = os.environ.get("ASSIZE_CHANNEL_KEY_PREFIX", "bencher_runner_")
+# ASSIZE_CHANNEL_MAX_BYTES: the longest message there, and so the most output a run can deliver.
+CHANNEL_MAX_BYTES = launch.channel_max_bytes()
+# ASSIZE_PUBLIC_URL: how runners reach this server, such as https://judge.example; else what their own request says.
+PUBLIC_URL = os.environ.get("ASSIZE_PUBLIC_URL", "").rstrip("/")
+
+
+def _releases() -> dict[str, dict[str, str]]:
+    """ASSIZE_RUNNER_RELEASES: the runner program each architecture should run, as JSON; those who run another are offered it.
+
+    {"x86_64": {"version": "1.2.3", "url": "https://…", "checksum": "SHA-256 in hex"}}
+    """
+    try:
+        given = json.loads(os.environ.get("ASSIZE_RUNNER_RELEASES") or "{}")
+        return {str(arch): {name: str(release[name]) for name in ("version", "url", "checksum")} for arch, release in given.items()}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ImproperlyConfigured(f"ASSIZE_RUNNER_RELEASES cannot be read: {error!r}") from error
+
+
+RUNNER_RELEASES = _releases()
+
 
 def _limits() -> Limits:
     """The judging core's numbers (runner-protocol §11), each from ASSIZE_<NAME>, or ASSIZE_<NAME>_SECONDS for a length
@@ -351,3 +374,5 @@ def _limits() -> Limits:
 
 
 LIMITS = _limits()
+if not timedelta(seconds=1) <= LIMITS.heartbeat <= timedelta(seconds=900):
+    raise ImproperlyConfigured("ASSIZE_HEARTBEAT_SECONDS must be 1 to 900.")

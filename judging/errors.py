@@ -49,6 +49,7 @@ __all__ = [
     "NotAllowed",
     "NotFound",
     "NotMultipart",
+    "NotStarted",
     "OpaqueNotAnObject",
     "OpaqueNotJson",
     "OpaqueTooLarge",
@@ -118,6 +119,12 @@ class JobStateWrong(Refusal):
     """The job is not in a state that allows this."""
 
     code = "job.state"
+
+
+class NotStarted(Refusal):
+    """The run is said to be complete, and was never said to be running."""
+
+    code = "channel.notStarted"
 
 
 class BatchSize(Unprocessable):

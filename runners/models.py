@@ -6,6 +6,7 @@ Authority: seed 000 and runner-protocol §3. The public key is the identity; key
 from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -23,10 +24,29 @@ class RunnerState(models.TextChoices):
     REVOKED = "revoked", "revoked"
 
 
+class Transport(models.TextChoices):
+    """How a runner talks to this server."""
+
+    NONE = "", "not connected"
+    REST = "rest", "REST"
+    CHANNEL = "channel", "channel"
+
+
 class Pool(models.Model):
-    """A tag shared by work and runners, with what an operator wants to say about it."""
+    """A tag shared by work and runners, with what an operator wants to say about it.
+
+    What its machines are made of is declared, for runners on the channel to be told (channel-protocol §2 and §7).
+    """
 
     name = models.CharField(max_length=64, unique=True)
+    uuid = models.UUIDField(default=new_id, unique=True, editable=False)
+    os = models.CharField("operating system", max_length=32, default="linux")
+    architecture = models.CharField(max_length=32, default="x86_64")
+    sandbox = models.CharField(max_length=32, default="firecracker")
+    cpu = models.PositiveIntegerField("processors", default=1, validators=[MinValueValidator(1)])
+    memory_bytes = models.PositiveBigIntegerField(default=2**30, validators=[MinValueValidator(1)])
+    disk_bytes = models.PositiveBigIntegerField(default=2**30, validators=[MinValueValidator(1)])
+    network = models.BooleanField(default=False)
     description = models.CharField(max_length=200, blank=True, default="")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -41,7 +61,9 @@ class Runner(models.Model):
     """A judging machine: one Ed25519 key, what it declares of itself, and what operators decided.
 
     `tags` belong to the operator after the first registration; an empty list means `default`.
-    `jobs_done` counts judged results (runner-protocol §8).
+    `jobs_done` counts judged results (runner-protocol §8). `slug` names it on the channel, once it has a key there.
+    `os`, `arch`, `release_channel` and `checksum` are what it says of itself there. `connected_since` is true only while
+    it is seen: a server that was killed leaves it behind.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -62,6 +84,13 @@ class Runner(models.Model):
     revoke_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
     last_seen_at = models.DateTimeField(null=True, editable=False)
     jobs_done = models.PositiveBigIntegerField(default=0, editable=False)
+    slug = models.SlugField(max_length=64, unique=True, null=True, blank=True, editable=False)
+    transport = models.CharField(max_length=8, choices=Transport.choices, blank=True, default=Transport.NONE, editable=False)
+    connected_since = models.DateTimeField(null=True, editable=False)
+    os = models.CharField(max_length=32, blank=True, default="", editable=False)
+    arch = models.CharField(max_length=32, blank=True, default="", editable=False)
+    release_channel = models.CharField(max_length=64, blank=True, default="", editable=False)
+    checksum = models.CharField(max_length=128, blank=True, default="", editable=False)
 
     class Meta:
         ordering = ["-registered_at"]
@@ -69,6 +98,7 @@ class Runner(models.Model):
             ("approve_runner", "Can approve a runner's key"),
             ("revoke_runner", "Can revoke a runner's key"),
             ("retag_runner", "Can change a runner's tags"),
+            ("key_runner", "Can give a runner a key for the channel"),
         ]
         constraints = [
             models.CheckConstraint(name="runner_fingerprint_is_hex", condition=Q(fingerprint__regex=r"^[0-9a-f]{64}$")),
@@ -111,3 +141,22 @@ class BearerToken(models.Model):
 
     def __str__(self) -> str:
         return f"token of {self.runner_id}"
+
+
+class ChannelKey(models.Model):
+    """A runner's key for the channel, stored hashed (channel-protocol §1).
+
+    `attempts` counts connections since `counted_from`. `line` is the connection that took up a held job last, and
+    `line_token` the lease it did so under: an older connection hears of it here.
+    """
+
+    runner = models.OneToOneField(Runner, on_delete=models.CASCADE, primary_key=True, related_name="channel_key")
+    digest = models.BinaryField(max_length=32, unique=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    attempts = models.PositiveIntegerField(default=0, editable=False)
+    counted_from = models.DateTimeField(db_default=Now(), editable=False)
+    line = models.UUIDField(null=True, editable=False)
+    line_token = models.UUIDField(null=True, editable=False)
+
+    def __str__(self) -> str:
+        return f"channel key of {self.runner_id}"

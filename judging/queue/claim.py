@@ -16,7 +16,7 @@ from judging.durable import one_transaction
 from judging.errors import RunnerNotApproved
 from judging.hold import COLUMNS, Hold, read
 from judging.queue.reap import expire_running
-from judging.rows import JobRow
+from judging.rows import JobRow, Scalar
 from judging.rules import granted_lease
 from judging.states import Cause, RecordType
 
@@ -126,7 +126,7 @@ def _take(held: Hold, runner: UUID, terms: Terms) -> JobRow | None:
         held.move(head, RecordType.REQUEUED, actor="system", cause=Cause.EXHAUSTED, reason=row.reason)
         held.write()
         return None
-    lease = {"token": str(uuid4()), "runner": str(runner), "granted": terms.granted, "channel": terms.channel}
+    lease: dict[str, Scalar] = {"token": str(uuid4()), "runner": str(runner), "granted": terms.granted, "channel": terms.channel}
     leased = held.move(head, RecordType.LEASED, actor=f"runner:{runner}", **lease)
     held.write()
     return leased

@@ -15,6 +15,7 @@ from judging.durable import one_transaction
 from judging.errors import Refusal
 from judging.hold import Hold, hold_job_unless_locked
 from judging.models import Job, Lane, Thread
+from judging.queue.process import left_over, process
 from judging.queue.switch import close_if_drained
 from judging.rows import JobRow
 from judging.rules import Overdue, overdue
@@ -96,6 +97,7 @@ def sweep() -> Swept:
     swept = Swept()
     _each(swept, _lapsed(), _end_lapsed)
     _each(swept, _orphans(), _take_back)
+    swept.processed = sum(_process(outcome) for outcome in left_over())
     swept.repaired = rest_lanes()
     close_if_drained()
     _note(swept)
@@ -141,6 +143,15 @@ def _each(swept: Swept, jobs: Iterable[UUID], act: Callable[[Hold, UUID, Swept],
         except Exception:
             swept.bad += 1
             log.exception("sweep_failed", job=str(job))
+
+
+def _process(outcome: UUID) -> bool:
+    """Process what was stored and not processed; what cannot be is logged, and tried again by the next sweep."""
+    try:
+        return process(outcome)
+    except Exception:
+        log.exception("outcome_not_processed", outcome=str(outcome))
+        return False
 
 
 def _end_lapsed(held: Hold, job: UUID, swept: Swept) -> None:

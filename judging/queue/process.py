@@ -1,0 +1,84 @@
+"""process: a stored outcome becomes a result through its problem's adapter (channel-protocol §5)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+
+from judging.channel import outputs
+from judging.channel.adapters import Unreadable, verdict_of
+from judging.durable import one_transaction
+from judging.errors import NotFound, Refusal
+from judging.hold import Hold, hold_job
+from judging.models import Outcome, OutcomeKind, Problem
+from judging.queue.report import Report, judge
+from judging.rows import JobRow
+from judging.states import RecordType
+from runners.enrol import Clock
+
+LEFT_OVER = timedelta(seconds=5)
+"""How long an outcome may wait for whoever stored it, before the sweep takes it for interrupted."""
+_BATCH = 500
+
+
+def process(outcome: UUID) -> bool:
+    """Turn an outcome into its job's result, or fail the job with the reason why it makes none; whether this call did.
+
+    Any number may do it at once. Raises StorageUnavailable; then the sweep tries again.
+    """
+    row = Outcome.objects.filter(id=outcome, kind=OutcomeKind.COMPLETED, processed_at=None).first()
+    if row is None:
+        return False
+    said = _said(row)
+    with one_transaction():
+        ended = _end(row, said)
+        Outcome.objects.filter(id=outcome, processed_at=None).update(processed_at=Clock())
+    return ended
+
+
+def left_over() -> list[UUID]:
+    """Outcomes that nobody came to process, the oldest first."""
+    late = Outcome.objects.filter(processed_at=None, created_at__lte=Clock() - LEFT_OVER).order_by("created_at")
+    return list(late.values_list("id", flat=True)[:_BATCH])
+
+
+def _said(outcome: Outcome) -> Report | str:
+    """What the outcome reports, or why it reports nothing."""
+    document = outputs.read(outcome.problem, outcome.job)
+    if document is None:
+        return "the output document is gone"
+    adapter = Problem.objects.values_list("adapter", flat=True).get(id=outcome.problem)
+    try:
+        found = verdict_of(document, adapter=adapter, limits=settings.LIMITS)
+        return Report(**asdict(found))
+    except Unreadable as reason:
+        return str(reason)
+
+
+def _end(outcome: Outcome, said: Report | str) -> bool:
+    """Whether the job still waited for this outcome; deleted meanwhile, it does not."""
+    try:
+        held = hold_job(outcome.job)
+    except NotFound:
+        return False
+    row = held.jobs[outcome.job]
+    if row.outcome != outcome.id:
+        return False
+    whose = row._replace(token=outcome.token, runner=outcome.runner)
+    if isinstance(said, str):
+        _fail(held, whose, said)
+    else:
+        try:
+            judge(held, whose, said)
+        except Refusal as refused:
+            _fail(held, whose, refused.detail)
+    held.write()
+    return True
+
+
+def _fail(held: Hold, row: JobRow, reason: str) -> None:
+    words = f"the output makes no result: {reason}"
+    held.move(row.id, RecordType.FAILED, actor="system", token=str(row.token), reason=words)
