@@ -7,6 +7,8 @@ must stay below the server's max_connections.
 
 import os
 import resource
+import socket
+from typing import Any
 
 from config import launch
 
@@ -36,6 +38,25 @@ control_socket_disable = True
 # Every request would be a line: runners ask thousands of times a minute. What matters is logged by the site itself.
 accesslog = None
 errorlog = "-"
+
+# A runner on the channel may be silent for ever, and so may a dead one: the kernel asks, because the channel must not.
+KEEPALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
+    # Nor may one that takes nothing keep what is to be sent to it.
+    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 120_000),
+)
+
+
+def when_ready(server: Any) -> None:
+    """Accepted connections inherit what their listener has."""
+    for listener in server.LISTENERS:
+        if listener.sock.family in (socket.AF_INET, socket.AF_INET6):
+            for level, option, value in KEEPALIVE:
+                listener.sock.setsockopt(level, option, value)
+
 
 _soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 _wanted = OPEN_FILES if _hard == resource.RLIM_INFINITY else min(OPEN_FILES, _hard)

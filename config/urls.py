@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("contests.api.urls")),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/v1/docs/", SpectacularSwaggerView.as_view(), name="docs"),
+    path("", include("judging.channel.urls")),
     # Last under the prefix: programs are told in their own form that there is nothing.
     re_path(r"^api/v1(?![^/])", unknown_route),
 ]

@@ -15,7 +15,7 @@ from django.utils.module_loading import import_string
 logger = logging.getLogger(__name__)
 
 RUNNER_PREFIXES = ("/api/v1/runner/", "/api/v1/health")
-FILES_PREFIX = "/api/v1/runner/files"
+FILES_PREFIXES = ("/api/v1/runner/files", "/v2/")
 
 # Each thread may hold one connection while it works; settings.FRONT_THREADS says how many there are of each kind.
 THREADS = ("calls", "again", "files", "pages", "ticks")
@@ -39,7 +39,7 @@ class Pools:
 
     def of(self, path: str) -> ThreadPoolExecutor:
         """Where a request for this path runs."""
-        if path.startswith(FILES_PREFIX):
+        if path.startswith(FILES_PREFIXES):
             return self.files
         return self.calls if path.startswith(RUNNER_PREFIXES) else self.pages
 

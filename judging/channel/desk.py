@@ -1,0 +1,230 @@
+"""What one connection asks of the database: each question in a pool thread, which gives its connection back at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connections
+
+from judging import queue
+from judging.channel import frames
+from judging.channel.documents import job_frame
+from judging.durable import one_transaction, storage_refusal
+from judging.errors import RunnerNotApproved
+from judging.hold import hold_job
+from judging.models import Delivery, Job, LedgerRecord
+from judging.queue import Answer, Nothing, Silence
+from judging.queue.beat import answer_of
+from judging.states import JobState, RecordType
+from judging.wake import Concerns, Fits, announce
+from runners import channel_keys
+from runners.channel_keys import Caller, Standing
+from runners.models import Runner
+
+T = TypeVar("T")
+log = structlog.get_logger()
+
+
+class Barred(Exception):
+    """This key opens nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A job in the hands of this connection's runner, under the token it was handed out with."""
+
+    job: UUID
+    token: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A job that was just claimed, and the frame that tells it."""
+
+    run: Run
+    frame: str
+
+
+class Desk:
+    """The questions of one runner. Every one begins with whether its key is still good. Raises Barred, or a Refusal
+    when the database does not answer."""
+
+    def __init__(self, who: Caller, pool: Executor, *, registry: str) -> None:
+        """`registry` is the URL the runner reaches this server by."""
+        self.who = who
+        self._pool = pool
+        self._registry = registry
+
+    async def ask(self, act: Callable[[Standing], T]) -> T:
+        """Do this in a thread, told how the key stands."""
+        return await asyncio.wrap_future(self._pool.submit(self._run, act))
+
+    async def claim(self) -> Handed | Fits | None:
+        """A job, or what this runner waits for; None while nothing is handed out at all."""
+        asked = self._pool.submit(self._run, self._claim)
+        try:
+            return await asyncio.wrap_future(asked)
+        except asyncio.CancelledError:
+            # A thread cannot be stopped: what it is handed after all is taken back when it ends.
+            asked.add_done_callback(self._take_back)
+            raise
+
+    def _run(self, act: Callable[[Standing], T]) -> T:
+        try:
+            standing = channel_keys.standing(self.who)
+            if standing is None:
+                raise Barred
+            return act(standing)
+        except RunnerNotApproved:
+            raise Barred from None
+        except (OperationalError, InterfaceError) as error:
+            raise storage_refusal(error) from error
+        finally:
+            connections.close_all()
+
+    def _claim(self, _: Standing) -> Handed | Fits | None:
+        answer = queue.claim_on_channel(self.who.runner)
+        if answer is Nothing.SHUT:
+            return None
+        if isinstance(answer, Nothing):
+            runner = Runner.objects.get(id=self.who.runner)
+            return Fits(frozenset(runner.problem_types), runner.external, runner.pools)
+        assert answer.row.token is not None
+        run = Run(answer.row.id, answer.row.token)
+        try:
+            return Handed(run, frames.write(job_frame(answer, registry=self._registry)))
+        except Exception:
+            queue.undo_handout(run.job, token=run.token)
+            raise
+
+    def _take_back(self, asked: Future[Handed | Fits | None]) -> None:
+        """In the thread that claimed, or on the loop when it had claimed before."""
+        if asked.cancelled() or asked.exception() is not None:
+            return
+        handed = asked.result()
+        if isinstance(handed, Handed):
+            self._pool.submit(undo, handed.run)
+
+    async def undo(self, run: Run) -> None:
+        """The frame never left."""
+        await asyncio.wrap_future(self._pool.submit(undo, run))
+
+    async def resume(self, line: UUID, *, begins: bool) -> Run | Answer | None:
+        """What a sign of life on an idle connection means: the one run this runner holds goes on here; or the run it held
+        last is to stop; or, None, nothing."""
+        return await self.ask(lambda _: self._resume(line, begins=begins))
+
+    def _resume(self, line: UUID, *, begins: bool) -> Run | Answer | None:
+        mine = Job.objects.filter(runner=self.who.runner, state=JobState.RUNNING, channel=True, outcome=None)
+        held = [Run(job, token) for job, token in mine.values_list("id", "token")[:2] if token is not None]
+        if not held:
+            return self._what_became()
+        if len(held) > 1:
+            return None
+        run = held[0]
+        answer = queue.take_up(run.job, token=run.token)
+        if answer is Answer.ACK and begins:
+            answer = queue.start(run.job, token=run.token)
+        if answer is Answer.ACK:
+            with one_transaction():
+                channel_keys.take_line(self.who, line=line, token=run.token)
+                announce(Concerns(self.who.runner))
+            return run
+        return answer
+
+    def _what_became(self) -> Run | Answer | None:
+        """Cancel, when the last run of this runner on the channel was taken from it, whatever became of the job then."""
+        last = Delivery.objects.filter(runner=self.who.runner).order_by("-claimed_at").first()
+        if last is None:
+            return None
+        leased = LedgerRecord.objects.filter(job=last.job_id, type=RecordType.LEASED, data__token=str(last.token))
+        if not leased.filter(data__channel=True).exists():
+            return None
+        with one_transaction():
+            row = hold_job(last.job_id).jobs[last.job_id]
+        return Answer.CANCEL if answer_of(row, token=last.token) is Answer.CANCEL else None
+
+    async def lose(self, run: Run) -> Silence:
+        """The runner was silent for too long."""
+        return await self.ask(lambda _: queue.lose(run.job, token=run.token))
+
+    async def end(self, said: frames.Terminal, given: UUID | None, *, in_course: bool) -> UUID | None:
+        """A terminal message: kept, whatever is to be kept of it; the outcome to process, if there is one.
+
+        `given` is the token this connection was given for the job; `in_course` says that the run is going on here.
+        Raises NotStarted.
+        """
+        return await self.ask(lambda _: self._end(said, given, in_course=in_course))
+
+    def _end(self, said: frames.Terminal, given: UUID | None, *, in_course: bool) -> UUID | None:
+        runner = self.who.runner
+        match said:
+            case frames.Completed(job, results):
+                output = frames.document(results)
+                return queue.finish(job, runner=runner, token=given, output=output, in_course=in_course)
+            case frames.Failed(job, results, error):
+                output = frames.document(results, error)
+                queue.fail(job, runner=runner, token=given, output=output, error=error)
+            case frames.Canceled(job):
+                queue.abandon(job, runner=runner, token=given)
+        return None
+
+    async def process(self, outcome: UUID) -> None:
+        """Turn a stored outcome into a result. What fails here is the sweep's to do again."""
+        await asyncio.wrap_future(self._pool.submit(process, outcome))
+
+    async def introduce(self, machine: frames.Machine) -> None:
+        """Keep what the machine says of itself."""
+        said = {
+            "os": machine.os[:32],
+            "arch": machine.arch[:32],
+            "version": machine.version[:64],
+            "release_channel": (machine.channel or "")[:64],
+            "checksum": (machine.checksum or "")[:128],
+        }
+        await self.ask(lambda _: channel_keys.introduce(self.who, **{name: text_of(text) for name, text in said.items()}))
+
+
+def text_of(text: str) -> str:
+    """As the database can hold it."""
+    return text.replace("\x00", "\ufffd")
+
+
+def undo(run: Run) -> None:
+    """Take back a hand-out, outside any connection's questions."""
+    try:
+        queue.undo_handout(run.job, token=run.token)
+    except Exception:
+        log.exception("hand_out_not_undone", job=str(run.job))
+    finally:
+        connections.close_all()
+
+
+def process(outcome: UUID) -> None:
+    """Process an outcome, outside any connection's questions."""
+    try:
+        queue.process(outcome)
+    except Exception:
+        log.exception("outcome_not_processed", outcome=str(outcome))
+    finally:
+        connections.close_all()
+
+
+def offer(machine: frames.Machine | None) -> frames.Update | None:
+    """The release this machine should run instead of its own, if one is configured (channel-protocol §6)."""
+    if machine is None or machine.os != "linux" or (machine.channel or STABLE) != STABLE:
+        return None
+    release = settings.RUNNER_RELEASES.get(machine.arch)
+    if release is None or release["version"] == machine.version:
+        return None
+    return frames.Update(**release)
+
+
+STABLE = "stable"

@@ -1,0 +1,287 @@
+"""One connection of a runner and its three modes: idle, polling, executing (channel-protocol §3).
+
+Nothing here decides who owns a job: that is read and written under the queue's locks, for every message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.conf import settings
+
+from judging.channel import frames
+from judging.channel.desk import Barred, Desk, Handed, Run, offer
+from judging.errors import NotStarted, Refusal
+from judging.queue import Answer, beat, start
+from judging.wake import Cause, Fits, Hub, Waiter
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+# A runner that takes nothing for this long is treated as gone.
+DEAF_SECONDS = 60.0
+
+# While nothing is handed out, or the database is away, a poll looks again this often.
+SHUT_SECONDS = 5.0
+
+# Timers go off as much as this too early.
+CLOCK_SECONDS = 0.005
+
+# How many of the tokens it was given a connection remembers.
+REMEMBERED = 64
+
+
+class Closing(Exception):
+    """The connection ends here, with a code and a reason; empty, or one JSON string."""
+
+    def __init__(self, code: int, reason: str = "") -> None:
+        super().__init__(code, reason)
+        self.code = code
+        self.reason = json.dumps(reason) if reason else ""
+
+
+class Gone(Exception):
+    """The runner hung up."""
+
+
+class Line:
+    """One connection. Executing while it has a `run`, polling inside `_poll`, else idle."""
+
+    def __init__(self, desk: Desk, hub: Hub, receive: Receive, send: Send, *, since: int) -> None:
+        """`since` is how many announcements had been heard before the key was looked at."""
+        self.id = uuid4()
+        self.run: Run | None = None
+        self._desk = desk
+        self._hub = hub
+        self._receive = receive
+        self._send = send
+        self._since = since
+        self._coming: asyncio.Task[Message] | None = None
+        self._silent_at = 0.0
+        self._offered = False
+        self._given: dict[UUID, UUID] = {}
+        self._stopped: UUID | None = None
+
+    async def serve(self) -> None:
+        """Until either side ends it. Raises Closing, Gone."""
+        try:
+            with Waiter(self._hub) as waiter:
+                while True:
+                    await self._turn(waiter)
+        except Barred:
+            raise Closing(1008, "key_not_valid") from None
+        finally:
+            if self._coming is not None:
+                self._coming.cancel()
+
+    async def _turn(self, waiter: Waiter) -> None:
+        """Wait for one thing to happen, idle or executing, and act on it."""
+        until = self._silent_at if self.run else self._hub.loop.time() + 2 * DEAF_SECONDS
+        happened = await self._next(waiter, self._desk.who.runner, until=until)
+        if isinstance(happened, Cause):
+            await self._look_around(happened)
+        elif (text := happened.get("text")) is not None:
+            await self._hear(text)
+
+    async def _next(self, waiter: Waiter, wanted: Fits | UUID, *, until: float) -> Message | Cause:
+        """The next message, or why the waiting ended. Raises Gone."""
+        runner = self._desk.who.runner
+        parking = waiter.park(wanted, since=self._since, until=until, runner=None if wanted == runner else runner)
+        parked = self._hub.loop.create_task(parking)
+        try:
+            await asyncio.wait({self._incoming(), parked}, return_when=asyncio.FIRST_COMPLETED)
+            return self._taken() if self._incoming().done() else parked.result()
+        finally:
+            if not parked.done():
+                parked.cancel()
+                with suppress(asyncio.CancelledError):
+                    await parked
+
+    def _incoming(self) -> asyncio.Task[Message]:
+        """The one task that receives."""
+        if self._coming is None:
+            self._coming = self._hub.loop.create_task(self._received())
+        return self._coming
+
+    async def _received(self) -> Message:
+        return await self._receive()
+
+    def _taken(self) -> Message:
+        message = self._incoming().result()
+        if message["type"] == "websocket.disconnect":
+            raise Gone
+        self._coming = None
+        return message
+
+    async def _look_around(self, cause: Cause) -> None:
+        """Something was decided of this runner, or it is time to see whether anything was, or the runner is silent."""
+        if cause is Cause.STOPPED:
+            raise Closing(1001)
+        self._since = self._hub.index.heard
+        if self.run and self._hub.loop.time() >= self._silent_at - CLOCK_SECONDS:
+            raise await self._silence(self.run)
+        with suppress(Refusal):
+            standing = await self._desk.ask(lambda standing: standing)
+            if self.run and standing.token == self.run.token and standing.line != self.id:
+                raise Closing(1000, "resumed elsewhere")
+
+    async def _silence(self, run: Run) -> Closing:
+        """How the connection of a silent runner ends; without a database the lease alone decides."""
+        try:
+            return Closing(1000, str(await self._desk.lose(run)))
+        except Refusal:
+            return Closing(1000, "heartbeat_timeout")
+
+    async def _hear(self, text: str) -> None:
+        """One text frame, idle or executing."""
+        said = frames.read(text)
+        match said:
+            case None:
+                if self.run is None:
+                    raise Closing(1007, "bad_message")
+                return
+            case frames.Ready():
+                await (self._ready(said) if self.run is None else self._tell(frames.Ack(self.run.job)))
+                return
+            case frames.Running() | frames.Heartbeat():
+                await self._live(said)
+            case _:
+                await self._end(said)
+        self._listen()
+
+    def _listen(self) -> None:
+        """The runner was heard, and answered: from here its silence counts."""
+        self._silent_at = self._hub.loop.time() + settings.LIMITS.heartbeat.total_seconds()
+
+    async def _live(self, said: frames.Live) -> None:
+        """A sign of life. While the database is away there is no answer: the lease outlasts a short absence."""
+        begins = isinstance(said, frames.Running)
+        with suppress(Refusal):
+            if self.run is None:
+                await self._resume(begins=begins)
+                return
+            run = self.run
+            verb = start if begins else beat
+            await self._answer(run, await self._desk.ask(lambda _: verb(run.job, token=run.token)))
+
+    async def _answer(self, run: Run, answer: Answer) -> None:
+        if answer is Answer.ACK:
+            await self._tell(frames.Ack(run.job))
+        else:
+            self.run = None
+            self._stopped = run.token
+            await self._tell(frames.Cancel())
+
+    async def _resume(self, *, begins: bool) -> None:
+        found = await self._desk.resume(self.id, begins=begins)
+        if isinstance(found, Run):
+            self._take(found)
+            await self._tell(frames.Ack(found.job))
+        elif found is not None and self._stopped is None and not self._given:
+            # Only the first time, and only on a connection that has not worked yet: it speaks of a run of before.
+            self._stopped = self.id
+            await self._tell(frames.Cancel())
+
+    def _take(self, run: Run) -> None:
+        self.run = run
+        self._given[run.job] = run.token
+        if len(self._given) > REMEMBERED:
+            del self._given[next(iter(self._given))]
+
+    async def _end(self, said: frames.Terminal) -> None:
+        """A terminal message, in any mode: stored first, acknowledged then, processed after that."""
+        in_course = self.run is not None and self.run.job == said.job
+        try:
+            outcome = await self._desk.end(said, self._given.get(said.job), in_course=in_course)
+        except NotStarted:
+            raise Closing(1002, "not_running") from None
+        except Refusal:
+            # Not kept, so not acknowledged: the runner keeps it, connects again and sends it again.
+            raise Closing(1013, "try_again") from None
+        if in_course:
+            self.run = None
+        await self._tell(frames.Ack(said.job))
+        if outcome is not None:
+            await self._desk.process(outcome)
+
+    async def _ready(self, said: frames.Ready) -> None:
+        if said.runner is not None:
+            with suppress(Refusal):
+                await self._desk.introduce(said.runner)
+        update = None if self._offered else offer(said.runner)
+        if update is not None:
+            self._offered = True
+            await self._tell(update)
+            return
+        await self._poll(self._hub.loop.time() + said.wait_seconds)
+
+    async def _poll(self, deadline: float) -> None:
+        """Look, and wait, and look again, until there is a job or the time is up. Nothing is held meanwhile."""
+        with Waiter(self._hub) as waiter:
+            while True:
+                self._since = self._hub.index.heard
+                found = await self._looked(waiter)
+                if isinstance(found, Handed):
+                    await self._hand_over(found)
+                    return
+                until = deadline if found else min(deadline, self._hub.loop.time() + SHUT_SECONDS)
+                if not await self._parked(waiter, found or self._desk.who.runner, until):
+                    continue
+                if self._hub.loop.time() >= deadline - CLOCK_SECONDS:
+                    await self._tell(frames.NoJob())
+                    return
+
+    async def _looked(self, waiter: Waiter) -> Handed | Fits | None:
+        try:
+            return await self._desk.claim()
+        except Refusal:
+            waiter.drop_wake()
+            return None
+
+    async def _parked(self, waiter: Waiter, wanted: Fits | UUID, until: float) -> bool:
+        """Wait for work; whether the time is up. Terminal messages are acted on, and do not end it."""
+        while True:
+            happened = await self._next(waiter, wanted, until=until)
+            if happened is Cause.STOPPED:
+                raise Closing(1001)
+            if isinstance(happened, Cause):
+                return happened is Cause.DUE
+            said = frames.read(happened.get("text") or "")
+            if isinstance(said, frames.Terminal):
+                await self._end(said)
+
+    async def _hand_over(self, handed: Handed) -> None:
+        """Send a job; when the runner is known to be gone before that, the hand-out is undone."""
+        sent = False
+        try:
+            # The server is silent about a broken line, but says so by the next turn of the loop.
+            self._incoming()
+            await asyncio.sleep(0)
+            if self._incoming().done() and self._incoming().result()["type"] == "websocket.disconnect":
+                raise Gone
+            await self._write(handed.frame)
+            sent = True
+        finally:
+            if not sent:
+                await asyncio.shield(self._desk.undo(handed.run))
+        self._take(handed.run)
+        with suppress(Refusal):
+            await self._desk.ask(lambda _: beat(handed.run.job, token=handed.run.token))
+        self._listen()
+
+    async def _tell(self, told: frames.Told) -> None:
+        await self._write(frames.write(told))
+
+    async def _write(self, frame: str) -> None:
+        """Send one frame. Raises Gone when the runner is, or takes nothing."""
+        try:
+            async with asyncio.timeout(DEAF_SECONDS):
+                await self._send({"type": "websocket.send", "text": frame})
+        except (TimeoutError, OSError):
+            raise Gone from None

@@ -1,0 +1,200 @@
+"""Runners on real WebSockets against the site as it is served, on the test's own database."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from psycopg.conninfo import make_conninfo
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from config import launch
+from judging import queue
+from judging.models import Job
+from tests import factories
+
+OPERATOR = "user:1"
+ACCEPTED = [{"exit_code": 0, "stdout": '{"verdict": "Accepted", "score": 100, "maxScore": 100}'}]
+
+
+@dataclass
+class Served:
+    """A running site."""
+
+    port: int
+    process: subprocess.Popen
+
+    def url(self, runner) -> str:
+        return f"ws://127.0.0.1:{self.port}/v0/runners/{runner}/channel"
+
+    def http(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def terminate(self) -> float:
+        """End it as an operator does; seconds until it is gone."""
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(15)
+        return time.monotonic() - began
+
+
+@dataclass
+class Wire:
+    """One connection of a runner."""
+
+    socket: object
+    seen: list = field(default_factory=list)
+
+    def say(self, event: str, **members) -> None:
+        self.send(json.dumps({"event": event, **members}, default=str))
+
+    def send(self, frame) -> None:
+        self.socket.send(frame)
+
+    def hear(self, seconds: float = 5) -> dict:
+        """The next frame; TimeoutError when there is none."""
+        told = json.loads(self.socket.recv(seconds))
+        self.seen.append(told)
+        return told
+
+    def ask(self, event: str, **members) -> dict:
+        self.say(event, **members)
+        return self.hear()
+
+    def is_silent(self, seconds: float = 0.3) -> bool:
+        """Whether nothing comes for a while, and the connection stays."""
+        try:
+            self.socket.recv(seconds)
+        except TimeoutError:
+            return True
+        return False
+
+    def closed(self, seconds: float = 5) -> tuple[int, str]:
+        """The code and reason the server closes with; whatever it says before is dropped."""
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                self.socket.recv(max(deadline - time.monotonic(), 0.01))
+            except ConnectionClosed as closed:
+                end = closed.rcvd
+                break
+        assert end is not None, "the line was cut without a close frame"
+        return end.code, end.reason
+
+    def drop(self) -> None:
+        """Cut the line without a farewell."""
+        self.socket.socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+@dataclass
+class Hall:
+    """A served site, one problem, and runners with keys."""
+
+    served: Served
+    work: factories.Work
+    lines: ExitStack
+    keys: dict = field(default_factory=dict)
+
+    def runner(self, **declared) -> UUID:
+        box = factories.pending_box(**declared)
+        queue.approve(box.id)
+        self.keys[box.id] = queue.replace_channel_key(box.id, by=OPERATOR)
+        return box.id
+
+    def connect(self, runner: UUID, *, named=None, key=None) -> Wire:
+        headers = {"Authorization": f"Bearer {key or self.keys[runner]}"}
+        line = connect(self.served.url(named or runner), additional_headers=headers, max_size=None, ping_interval=None, close_timeout=1)
+        return Wire(self.lines.enter_context(line))
+
+    def submit(self, **more) -> UUID:
+        """A job that waits; its id."""
+        return factories.submission(self.work, **more).job
+
+    def claimed(self, wire: Wire, **more) -> UUID:
+        """A job handed to this connection."""
+        expected = self.submit(**more)
+        told = wire.ask("ready", poll_timeout=5)
+        assert (told["event"], told["uuid"]) == ("job", str(expected)), told
+        return expected
+
+    def running(self, wire: Wire, **more) -> UUID:
+        """A job that runs on this connection."""
+        job = self.claimed(wire, **more)
+        assert wire.ask("running") == {"event": "ack", "job": str(job)}
+        return job
+
+
+def stored(job: UUID) -> Job:
+    return Job.objects.get(id=job)
+
+
+def until(condition, seconds: float = 5.0) -> None:
+    """Wait for a condition, and fail when it does not come."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+@contextmanager
+def serving(**environment: str):
+    """The site on a free port and on the test's database, for as long as the block lasts."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    address = make_conninfo(os.environ["DATABASE_URL"], dbname=connection.settings_dict["NAME"])
+    settled = {**os.environ, "DATABASE_URL": address, "ASSIZE_DB_POOL_MAX": "12", "ASSIZE_TICKER_SECONDS": "0", **environment}
+    settled.pop("DJANGO_SETTINGS_MODULE", None)
+    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    served = Served(port, subprocess.Popen(command, cwd=launch.PROJECT, env=settled))
+    try:
+        until(lambda: _is_up(served), 30)
+        yield served
+    finally:
+        if served.process.poll() is None:
+            served.terminate()
+
+
+def _is_up(served: Served) -> bool:
+    assert served.process.poll() is None, "the server did not start"
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", served.port)) == 0
+
+
+@pytest.fixture(scope="module")
+def served(movable_clock):
+    """One server for the tests of a module, patient with silent runners."""
+    with serving() as site:
+        yield site
+
+
+@pytest.fixture
+def hall(served, clock):
+    """A hall on the module's server."""
+    yield from _hall(served)
+
+
+def _hall(served):
+    with ExitStack() as lines:
+        yield Hall(served, factories.work(), lines)
+
+
+@pytest.fixture
+def runner(hall) -> UUID:
+    return hall.runner(name="box 1")
+
+
+@pytest.fixture
+def wire(hall, runner) -> Wire:
+    return hall.connect(runner)
