@@ -22,10 +22,14 @@ from runners.agent.identity import load_identity
 
 NAMES = ("demo-1", "demo-2")
 HOST = "127.0.0.1"
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 READY_SECONDS = 90.0
 POLL_SECONDS = 0.1
 LEASES = {"ASSIZE_LEASE_MIN_SECONDS": "5", "ASSIZE_LEASE_MAX_SECONDS": "10"}
-"""Shorter than any contest's, so that a lost one is seen to run out."""
+"""Shorter than any contest's, so that a lost one is seen to run out. Not where runners of others are to be tried."""
+
+DIRECT = {"NO_PROXY": HOST, "no_proxy": HOST}
+"""This machine is not reached through a proxy, whatever the environment says of the world."""
 
 UNSAFE = """
 !!! The runners judge WITHOUT ISOLATION (--unsafe): programs run on this machine's files and network.
@@ -46,15 +50,15 @@ class Cast:
         self._runners: dict[str, Child] = {}
         self._unsafe = False
 
-    def serve(self) -> None:
+    def serve(self, *, short_leases: bool) -> None:
         """Start the server and wait until it answers. Raises Died."""
         argv = [sys.executable, str(settings.BASE_DIR / "manage.py"), "serve", "--port", str(self._port)]
-        self._server = Child("The server", argv, log=self.folder / "server.log", env=LEASES)
+        self._server = Child("The server", argv, log=self.folder / "server.log", env=LEASES if short_leases else {})
         self._until(self._healthy, waits_for=[self._server])
 
     def _healthy(self) -> bool:
         try:
-            return httpx.get(f"{self.base}/api/v1/health", timeout=5).is_success
+            return httpx.get(f"{self.base}/api/v1/health", timeout=5, trust_env=False).is_success
         except httpx.HTTPError:
             return False
 
@@ -87,7 +91,7 @@ class Cast:
         self._until(lambda: is_free(self._state(name) / "lock"), waits_for=[])
         agent = [sys.executable, "-m", "runners.agent", "run", "--server", self.base, "--name", name]
         argv = [*agent, "--state", str(self._state(name)), *(["--unsafe"] if self._unsafe else [])]
-        self._runners[name] = Child(f"Runner {name}", argv, log=self.folder / f"{name}.log", env={})
+        self._runners[name] = Child(f"Runner {name}", argv, log=self.folder / f"{name}.log", env=DIRECT)
 
     def _state(self, name: str) -> Path:
         return self.folder / name
@@ -128,11 +132,11 @@ class Cast:
 
     def end(self) -> None:
         """Stop everything, whatever is under way, and however often Ctrl-C is pressed meanwhile."""
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
         self.dismiss()
         if self._server is not None:
             self._server.stop()
-        signal.signal(signal.SIGINT, before)
 
     def _until(self, done: Callable[[], bool], *, waits_for: Sequence[Child]) -> None:
         """Wait until it is done. Raises Died when one of those ends first, or takes too long."""

@@ -1,4 +1,4 @@
-"""What happens in the demo: programs are sent in, a runner is killed over one, and all are watched to their verdicts."""
+"""What happens in the demo: programs are sent in, a runner is killed over one, all are watched to their verdicts."""
 
 from __future__ import annotations
 
@@ -119,12 +119,13 @@ class Recovery:
         if not self.killed:
             return f"Recovery NOT SEEN: {what} was judged before its runner could be killed."
         if not self.happened:
-            return f"Recovery FAILED: {self.killed} was killed over {what}, which ended as {self.entry.state} {self.entry.verdict}."
+            ended = f"{self.entry.state} {self.entry.verdict}".strip()
+            return f"Recovery FAILED: {self.killed} was killed over {what}, which ended as {ended}."
         heir = self.entry.runner
         who = f"{heir}, started afresh," if heir == self.killed else heir
         return (
-            f"Recovery: {self.killed} was killed while it judged {what}. When the lease ran out the same job, attempt 1, "
-            f"went to {who} as delivery {self.entry.attempt['deliveries']}; nobody had to do anything."
+            f"Recovery: {self.killed} was killed while it judged {what}. When the lease ran out the same job, "
+            f"attempt 1, went to {who} as delivery {self.entry.attempt['deliveries']}; nobody had to do anything."
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-import threading
+import time
 from types import FrameType
 
 from django.core.management import call_command
@@ -12,14 +12,15 @@ from django.db import connections
 from contests.demo import seed
 from contests.demo.board import Board
 from contests.demo.caller import Caller
-from contests.demo.cast import Cast
+from contests.demo.cast import ENDING, NAMES, Cast
 from contests.demo.play import Entry, Recovery, send_all, watch
+from contests.demo.processes import Died
 from contests.demo.solutions import LANGUAGES, PATIENT, Solution, in_languages
 from runners.agent.languages import find_toolchains
 
 BANNER = """\
 ======================================================================
-  ASSIZE DEMO: its passwords are published and its leases are short.
+  ASSIZE DEMO: its passwords are published.
   For trying out on this machine, never for a contest.
 ======================================================================"""
 AS_EXPECTED, NOT_AS_EXPECTED, LEFT_EARLY = 0, 1, 130
@@ -34,16 +35,15 @@ class Show:
 
     def run(self, *, with_runners: bool, stay: bool) -> int:
         """All of it; answers the exit code. Raises NotHere, Died, Unexpected."""
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in ENDING:
             signal.signal(number, _leave)
         code = LEFT_EARLY
         try:
             self._prepare(with_runners=with_runners)
             code = self._perform() if with_runners else AS_EXPECTED
-            self._say_addresses()
+            self._say_addresses(with_runners=with_runners)
             if stay:
-                self._board.say("Serving until Ctrl-C.", style="bold")
-                threading.Event().wait()
+                self._stay()
         except KeyboardInterrupt:
             self._board.say("\nStopping.")
         finally:
@@ -61,13 +61,21 @@ class Show:
             self._board.say(f"Cancelled {left} programs that an earlier demo left waiting.")
         connections.close_all()
         self._board.say("Starting the server.")
-        self._cast.serve()
+        self._cast.serve(short_leases=with_runners)
         self._board.say(f"It answers at {self._cast.base}")
+
+    def _stay(self) -> None:
+        """Serve until Ctrl-C. Raises Died."""
+        self._board.say("Serving until Ctrl-C.", style="bold")
+        while True:
+            self._cast.must_live()
+            time.sleep(1)
 
     def _perform(self) -> int:
         """The play; the exit code it deserves."""
         with self._caller(*seed.OPERATOR) as operator, self._caller(*seed.STUDENTS[0]) as student:
             self._board.say("Starting two runners, and approving their keys as the operator.")
+            self._board.say("Leases last at most 10 seconds here, so that a lost one is seen to run out.")
             self._cast.judge(operator)
             entries, recovery = self._send(student)
             self._board.say(f"Sent in {len(entries)} programs as {seed.STUDENTS[0][0]}.")
@@ -87,6 +95,8 @@ class Show:
     def _known_solutions(self) -> list[Solution]:
         """What this machine has the languages for; what it lacks is said."""
         known = find_toolchains().languages
+        if PATIENT.language not in known:
+            raise Died("The demo needs a Python that runners can use, such as /usr/bin/python3, and finds none.")
         missing = [spoken for language, spoken in LANGUAGES.items() if language not in known]
         if missing:
             self._board.say(f"Not on this machine, so left out: {', '.join(missing)}.", style="yellow")
@@ -108,16 +118,19 @@ class Show:
         self._board.say("Everything came out as expected." if good else "NOT as expected.", style="bold green" if good else "bold red")
         return AS_EXPECTED if good else NOT_AS_EXPECTED
 
-    def _say_addresses(self) -> None:
+    def _say_addresses(self, *, with_runners: bool) -> None:
+        own = f"python -m runners.agent run --server {self._cast.base} --state DIR, then approve its key in the admin"
+        runners = ", ".join(NAMES) if with_runners else f"none; one of ours: {own}"
         students = ", ".join(name for name, _ in seed.STUDENTS)
         self._board.say(
             f"\nAdmin         {self._cast.base}/admin/   {' / '.join(seed.OPERATOR)}\n"
             f"Participants  {students} / {seed.STUDENTS[0][1]}, in the activity {seed.ACTIVITY}\n"
+            f"Runners       {runners}\n"
             f"API           {self._cast.base}/api/v1/docs/\n"
             f"Logs          {self._cast.folder}"
         )
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """A polite end by signal is the same as Ctrl-C."""
+    """An end by any of these signals is the same: everything is stopped first."""
     raise KeyboardInterrupt

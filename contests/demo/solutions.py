@@ -57,7 +57,6 @@ SOLUTIONS = (
     Solution("B", "greedy.cpp", "cpp17", "Partial"),
     Solution("C", "halve.py", "python3", "PolicyViolation"),
     Solution("C", "halve.cpp", "cpp17", "Accepted"),
-    Solution("C", "Halve.java", "java", "Accepted"),
     Solution("C", "one_by_one.cpp", "cpp17", "Wrong answer"),
 )
 

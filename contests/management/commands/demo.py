@@ -31,7 +31,7 @@ class Command(BaseCommand):
     requires_system_checks: tuple[str, ...] = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """`--data` and `--reset` are settled before Django begins, all but the runners' own files (config/launch.py)."""
+        """`--data` and `--reset` are settled before Django begins (config/launch.py), but for the runners' files."""
         parser.add_argument("--exit", action="store_true", help="stop everything at the end instead of serving on")
         parser.add_argument("--no-runners", action="store_true", help="only make the contest and serve it")
         parser.add_argument("--port", type=int, help=f"port on 127.0.0.1 ({USUAL_PORT}, or the next free one)")
