@@ -34,10 +34,10 @@ REASON_LENGTH = 500
 class Dialog(forms.Form):
     """What an act asks. `row` is what it is about (rows, for many), None when about the installation."""
 
-    def __init__(self, data: Any = None, *, request: HttpRequest, row: Any) -> None:
+    def __init__(self, data: Any = None, files: Any = None, *, request: HttpRequest, row: Any) -> None:
         self.request = request
         self.row = row
-        super().__init__(data)
+        super().__init__(data, files)
 
     def effects(self) -> Iterable[object]:
         """What the act will do, a line each, shown before it is confirmed."""
@@ -81,7 +81,7 @@ def act(
         def run(page: Any, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
             row = _row(page, request, object_id, permission)
             posted = request.method == "POST"
-            said = form(request.POST if posted else None, request=request, row=row)
+            said = form(request.POST, request.FILES, request=request, row=row) if posted else form(request=request, row=row)
             if not posted or not said.is_valid():
                 asked = {"dialog": {"title": title, "text": text, "submit": submit, "variant": variant.value}, "form": said, "row": row}
                 return TemplateResponse(request, "operators/dialog.html", asked)

@@ -14,7 +14,7 @@ from django.urls import path, reverse
 from judging import overview
 from judging.admin.charts import Chart, chart
 from judging.alarms import Alarm, Facts, Mend, alarms
-from judging.models import Installation
+from judging.models import Audit, Installation
 from judging.overview import Counts, Kind
 from judging.waiting import Obstacle, Place, Squad, Strength, obstacles, sentence, strength
 
@@ -77,6 +77,7 @@ def _live() -> dict[str, Any]:
     return {
         "counts": counts,
         "installation": switches,
+        "audit": Audit.objects.first(),
         "waits": waits,
         "stuck": STUCK,
         "running": running,

@@ -126,7 +126,7 @@ class JobPages(FoundById):
         words = "<strong>{}</strong> <span class='az-faint'>attempt {}</span> {}<br>{}"
         return format_html(words, job.lane.problem.slug, job.attempt, urgent, marks.short(job.id))
 
-    def label(self, row: Job) -> SafeString:
+    def label(self, row: Job) -> object:
         """As its list calls it."""
         return self.name(row)
 

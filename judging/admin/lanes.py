@@ -58,7 +58,7 @@ class LanePages(FoundById):
     """Every stream of work, those where something waits first."""
 
     change_form_template = "operators/lane.html"
-    list_display: Any = ["name", "waiting", "oldest", "pools", "able"]
+    list_display: Any = ["name", "waiting", "oldest", "in_pools", "able"]
     list_filter: Any = [("active", BooleanRadioFilter), ("problem", AutocompleteSelectFilter)]
     list_filter_submit = True
     ordering = ["-active", "-id"]
@@ -98,7 +98,7 @@ class LanePages(FoundById):
         return marks.span(lane.oldest_at, lane.now) or "nothing waits"
 
     @display(description="Pools")
-    def pools(self, lane: Lane) -> SafeString:
+    def in_pools(self, lane: Lane) -> SafeString:
         """The effective ones."""
         return marks.pools(lane.pools)
 

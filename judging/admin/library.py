@@ -4,18 +4,76 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
+from django.conf import settings
 from django.contrib import admin
+from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Max, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import display
+from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
-from judging import marks
+from judging import library, marks
+from judging.admin.actions import Reason, Said, act
 from judging.admin.opaque import document
 from judging.admin.pages import Page, Watched
+from judging.errors import Refusal
 from judging.models import Problem, ProblemVersion
+from judging.opaque import compact
+from judging.packages import faults, is_archive
+
+
+class NewVersion(Reason):
+    """The package of a new version, looked over before anything is kept."""
+
+    package = forms.FileField(
+        label="Package", required=False, help_text="A ZIP file. Without one runners report an infrastructure failure."
+    )
+    props = forms.CharField(
+        label="Properties",
+        required=False,
+        widget=UnfoldAdminTextareaWidget({"rows": 3, "class": "az-json", "spellcheck": "false"}),
+        help_text="A JSON object that travels to the runners with every job, or nothing.",
+    )
+    anyway = forms.BooleanField(label="Keep it all the same", required=False, widget=UnfoldBooleanSwitchWidget)
+    field_order = ("package", "props", "reason", "anyway")
+
+    def clean_package(self) -> UploadedFile | None:
+        """At most as large as an upload may be."""
+        package: UploadedFile | None = self.cleaned_data["package"]
+        if package is not None and (package.size or 0) > settings.LIMITS.upload_bytes:
+            raise forms.ValidationError(f"A package may have at most {settings.LIMITS.upload_bytes:,} bytes.")
+        return package
+
+    def clean_props(self) -> str:
+        """Compact JSON, or nothing for an empty object."""
+        text = self.cleaned_data["props"]
+        try:
+            return compact(text, most_bytes=settings.LIMITS.opaque_bytes) if text.strip() else ""
+        except Refusal as refusal:
+            raise forms.ValidationError(f"{refusal.detail} ({refusal.code})") from refusal
+
+    def clean(self) -> dict[str, Any]:
+        """Every fault of the package at once, each with its file and line; nothing is kept while there is one."""
+        said: dict[str, Any] = super().clean() or {}
+        package = said.get("package")
+        if package is not None and not said.get("anyway"):
+            for words in self._faults(package):
+                self.add_error("package", words)
+            if "package" in self.errors:
+                self.add_error("anyway", "Nothing was kept.")
+        return said
+
+    def _faults(self, package: UploadedFile) -> list[str]:
+        content: Any = package.file
+        if not is_archive(content):
+            return ["It is not a ZIP file, so it was not looked into."]
+        found = faults(content)
+        return [f"{fault.file}{f':{fault.line}' if fault.line else ''}: {fault.words}".removeprefix(": ") for fault in found]
 
 
 @admin.register(Problem)
@@ -27,6 +85,7 @@ class ProblemPages(Page):
     search_help_text = "A slug or a title"
     fields: Any = ["slug", "title", "problem_type", "external", "max_deliveries"]
     when_empty = "Make a problem here, give it a version with its package, then assign it to a round."
+    actions_detail = ["publish"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Problem]:
         """Problems with the number of their newest version."""
@@ -40,6 +99,26 @@ class ProblemPages(Page):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody: versions, lanes and submissions refer to it."""
         return False
+
+    @act(
+        "New version",
+        permission="judging.add_problemversion",
+        text="Work that is sent from now on is judged by it, unless an assignment pins another. Versions never change.",
+        submit="Publish it",
+        form=NewVersion,
+        icon="upload",
+        variant=ActionVariant.PRIMARY,
+    )
+    def publish(self, request: HttpRequest, row: Problem, said: Said) -> str:
+        """Give a problem its next version."""
+        package: UploadedFile | None = said["package"]
+        made = library.publish(
+            row.id,
+            package=package.file if package else None,
+            name=(package.name if package else None) or "package.zip",
+            props=said["props"],
+        )
+        return f"{row.slug} has version {made.number} now."
 
     @display(description="Problem", ordering="slug")
     def name(self, row: Problem) -> SafeString:
@@ -67,7 +146,7 @@ class VersionPages(Watched):
     list_filter_submit = True
     search_fields = ("problem__slug",)
     ordering = ["-created_at"]
-    when_empty = "A version is made when a package is imported."
+    when_empty = "A version is made on its problem's page, from a package."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ProblemVersion]:
         """Versions with their problem and package."""

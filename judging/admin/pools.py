@@ -38,8 +38,8 @@ class PoolChoice(Dialog):
         label="Do it even if waiting work is left without a runner", required=False, widget=UnfoldBooleanSwitchWidget
     )
 
-    def __init__(self, data: Any = None, **about: Any) -> None:
-        super().__init__(data, **about)
+    def __init__(self, *given: Any, **about: Any) -> None:
+        super().__init__(*given, **about)
         worn = self.worn()
         field: Any = self.fields["pools"]
         field.choices = pool_choices(self.all_worn())

@@ -114,7 +114,7 @@ class SubmissionPages(FoundById):
         gone = marks.badge("withdrawn", "bad") if row.deleted_at else ""
         return format_html("<strong>{}</strong> {}<br>{}", row.lane.problem.slug, gone, marks.short(row.id))
 
-    def label(self, row: Submission) -> SafeString:
+    def label(self, row: Submission) -> object:
         """As its list calls it."""
         return self.name(row)
 

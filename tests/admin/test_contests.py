@@ -72,7 +72,7 @@ def test_pools_that_strand_waiting_work_have_to_be_confirmed(client, contest):
 
 def test_editing_an_activity_leaves_its_pools_alone(client, contest):
     activity, main, _ = contest
-    form = {"title": "World finals", "pools": "attic", "slug": "other"}
+    form: dict[str, object] = {"title": "World finals", "pools": "attic", "slug": "other"}
     form |= {"rounds-TOTAL_FORMS": 1, "rounds-INITIAL_FORMS": 1, "rounds-0-id": main.id, "rounds-0-activity": activity.id}
 
     client.post(f"{ACTIVITIES}{activity.id}/change/", form | {"rounds-0-position": 1, "rounds-0-title": "Morning"})

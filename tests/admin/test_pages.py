@@ -1,6 +1,7 @@
 """Every page: opens when there is nothing, answers any question, and asks the database few of its own."""
 
 import contextlib
+from typing import Any
 
 import pytest
 from django.contrib import admin as django_admin
@@ -16,7 +17,7 @@ from tests.admin.reading import words
 
 pytestmark = pytest.mark.django_db
 
-PAGES = {
+PAGES: dict[str, tuple[Any, str]] = {
     model._meta.label: (page, reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"))
     for model, page in django_admin.site._registry.items()
 }

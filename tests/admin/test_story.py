@@ -1,6 +1,7 @@
 """PURE: a job's records in words, and what the dashboard's facts mean."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -11,7 +12,7 @@ from judging.story import Told, tell
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 JOB, RUNNER, TOKEN = uuid4(), uuid4(), uuid4()
-OPENED = {
+OPENED: dict[str, Any] = {
     "thread": str(uuid4()),
     "submission": str(uuid4()),
     "lane": str(uuid4()),
@@ -21,7 +22,7 @@ OPENED = {
     "urgent": False,
     "cap": 2,
 }
-LEASED = {"token": str(TOKEN), "runner": str(RUNNER), "granted": 600}
+LEASED: dict[str, Any] = {"token": str(TOKEN), "runner": str(RUNNER), "granted": 600}
 
 
 def records(*moves):
@@ -91,7 +92,7 @@ def test_every_kind_of_record_has_words(kind):
 
 
 def facts(**other):
-    quiet = {
+    quiet: dict[str, Any] = {
         "now": NOON,
         "level": "open",
         "last_sweep_at": NOON,
