@@ -14,6 +14,7 @@ from uuid import UUID
 
 from judging.ids import id_text
 from judging.rows import JobRow, Scalar
+from judging.states import JobState
 
 VERSION = 1
 NO_ROW = bytes(32)
@@ -56,20 +57,27 @@ COLUMNS = tuple(sorted(JobRow._fields))
 """A row's columns in canonical order."""
 _values: Callable[[JobRow], tuple[Any, ...]] = attrgetter(*COLUMNS)
 _FORM = "{" + ",".join(f'"{name}":%s' for name in COLUMNS) + "}"
-_WORDS: dict[type, Callable[[Any], str]] = {
-    type(None): lambda _: "null",
-    bool: lambda value: "true" if value else "false",
-    int: str,
-    str: encode_basestring,
-    UUID: lambda value: f'"{id_text(value)}"',
-    datetime: lambda at: f'"{instant(at)}"',
-}
 
 
-def _word(value: object) -> str:
-    """One value in canonical JSON; enumerations are what they are made of. Raises TypeError."""
-    write = _WORDS.get(type(value))
-    return write(value) if write else json.dumps(scalar(value), ensure_ascii=False)
+class _Words(dict[type, Callable[[Any], str]]):
+    """How a value of a type is written in canonical JSON; enumerations are what they are made of."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], str]:
+        """Raises TypeError for what the ledger cannot hold, when it is written."""
+        return lambda value: json.dumps(scalar(value), ensure_ascii=False)
+
+
+_WORDS = _Words(
+    {
+        type(None): lambda _: "null",
+        bool: lambda value: "true" if value else "false",
+        int: str,
+        str: encode_basestring,
+        JobState: encode_basestring,
+        UUID: lambda value: f'"{id_text(value)}"',
+        datetime: lambda at: f'"{instant(at)}"',
+    }
+)
 
 
 class RowText(NamedTuple):
@@ -85,7 +93,7 @@ class RowText(NamedTuple):
     def of(cls, row: JobRow) -> RowText:
         """The form of a row met for the first time. Raises TypeError for a value the ledger cannot hold."""
         values = _values(row)
-        return cls(values, tuple([_word(value) for value in values]))
+        return cls(values, tuple([_WORDS[type(value)](value) for value in values]))
 
     def then(self, row: JobRow) -> RowText:
         """The form of the row that followed."""
@@ -93,7 +101,7 @@ class RowText(NamedTuple):
         words = list(self.words)
         for place, (value, old) in enumerate(zip(values, self.values, strict=True)):
             if value is not old:
-                words[place] = _word(value)
+                words[place] = _WORDS[type(value)](value)
         return RowText(values, tuple(words))
 
     def digest(self) -> bytes:
@@ -146,7 +154,8 @@ class Record(NamedTuple):
         The form is `canonical(document())`, written out: the audit does this for every record. Raises TypeError
         for data that the ledger cannot hold.
         """
-        data = ",".join([f"{encode_basestring(name)}:{_word(self.data[name])}" for name in sorted(self.data)])
+        pairs = sorted(self.data.items())
+        data = ",".join([f"{encode_basestring(name)}:{_WORDS[type(value)](value)}" for name, value in pairs])
         form = (
             f'{{"actor":{encode_basestring(self.actor)},"after":"{self.after.hex()}","at":"{instant(self.at)}","data":{{{data}}},'
             f'"job":"{id_text(self.job)}","n":{self.n},"thread":"{id_text(self.thread)}","type":{encode_basestring(str(self.type))},"v":{self.v}}}'

@@ -103,10 +103,12 @@ def _require(condition: object, words: str) -> None:
 
 def _running(row: JobRow, move: Move) -> None:
     """The lease named by the move must be the row's current one; a null token matches nothing (ledger.md §3)."""
-    token = row.token
-    _require(row.state is JobState.RUNNING and token is not None, f"{move.type} of a job nobody holds")
-    _require(move.data.get("token") == id_text(row.token), f"{move.type} under another lease")
-    _require(row.outcome is None, f"{move.type} after its outcome arrived")
+    if row.state is not JobState.RUNNING or row.token is None:
+        raise Illegal(f"{move.type} of a job nobody holds")
+    if move.data.get("token") != id_text(row.token):
+        raise Illegal(f"{move.type} under another lease")
+    if row.outcome is not None:
+        raise Illegal(f"{move.type} after its outcome arrived")
 
 
 def give_up_reason(row: JobRow, *, cause: str) -> str:
@@ -356,10 +358,6 @@ def _baseline(row: JobRow | None, move: Move) -> JobRow:
     return stood
 
 
-_OPENS: dict[RecordType, Callable[[JobRow | None, Move], JobRow]] = {
-    RecordType.SUBMITTED: _submitted,
-    RecordType.BASELINE: _baseline,
-}
 _APPLY: dict[RecordType, Callable[[JobRow, Move], JobRow]] = {
     RecordType.LEASED: _leased,
     RecordType.DISPLACED: _superseded,
@@ -384,13 +382,16 @@ _APPLY: dict[RecordType, Callable[[JobRow, Move], JobRow]] = {
 
 def apply(row: JobRow | None, move: Move) -> JobRow:
     """The row this move leaves behind. Raises Illegal when the published rules refuse the move."""
-    if move.type in _OPENS:
-        return _OPENS[move.type](row, move)
-    _require(row is not None, f"{move.type} of an unknown job")
-    assert row is not None
+    if move.type is RecordType.SUBMITTED:
+        return _submitted(row, move)
+    if move.type is RecordType.BASELINE:
+        return _baseline(row, move)
+    if row is None:
+        raise Illegal(f"{move.type} of an unknown job")
     after = _APPLY[move.type](row, move)
-    _require(after.state in MOVES[row.state], f"{row.state} may not become {after.state}")
-    if after.state not in OPEN and after.state is not row.state:
-        # The thread's event number at that moment: "is what I read final yet?" has an answer (seed 003).
-        after = after._replace(closed_at_seq=move.n)
-    return after
+    if after.state is row.state:
+        return after
+    if after.state not in MOVES[row.state]:
+        raise Illegal(f"{row.state} may not become {after.state}")
+    # The thread's event number at that moment: "is what I read final yet?" has an answer (seed 003).
+    return after if after.state in OPEN else after._replace(closed_at_seq=move.n)

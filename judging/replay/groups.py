@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from uuid import UUID
 
+from judging.ids import id_text
 from judging.records import Record
 from judging.replay.state import Due
 from judging.rows import Illegal, JobRow
@@ -41,11 +42,11 @@ def require_place(due: Due | None, record: Record, kind: RecordType) -> None:
 
 def require_actor(record: Record, kind: RecordType, row: JobRow | None, *, last: UUID | None) -> None:
     """What only the holder does names the holder. `last` held the job when its last lease ended. Raises Illegal."""
-    owner: object
     if kind is RecordType.LEASED:
         owner = record.data.get("runner")
     elif kind in BY_THE_HOLDER or _gave_up(record, kind) or (kind is RecordType.FAILED and row and not row.outcome):
-        owner = last if row and row.lost else row.runner if row else None
+        holder = last if row and row.lost else row.runner if row else None
+        owner = id_text(holder) if holder else None
     else:
         return
     if owner is None or record.actor != f"runner:{owner}":

@@ -146,7 +146,7 @@ class Reading:
         self.due = groups.opens_group(record, kind, before, self.due)
         if after.urgent and not self.dark:
             self.due = self.due or groups.gives_way(before, after, self.open.values(), record)
-        if before is None:
+        if before is None and self.dark:
             self.dark = any(tale.dark for tale in self.tales.values())
 
     def _reclaim(self, record: Record, tale: Tale | None) -> None:
