@@ -21,7 +21,7 @@ MOUNTS = Path("/sys/fs/cgroup")
 NEEDED = ("cpu", "memory", "pids")
 PARENT = "assize"
 EMPTY_WITHIN_S = 10.0
-BACKSTOP = "run the agent as root, or under systemd with Delegate=yes, or name a group it may write with --cgroup"
+REMEDY = "run the agent as root, or under systemd with Delegate=yes, or name a group this user may write with --cgroup"
 
 
 class Group(Protocol):
@@ -141,4 +141,4 @@ def _removed(folder: Path) -> bool:
 
 
 def unavailable(reason: str) -> Unavailable:
-    return Unavailable(reason, BACKSTOP)
+    return Unavailable(reason, REMEDY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,9 @@ class Hierarchy1:
                 folder.mkdir(exist_ok=True)
         except OSError as error:
             raise cgroup.unavailable(f"no control groups can be made: {error}") from error
+        for folder in self.parents().values():
+            if not os.access(folder, os.W_OK):
+                raise cgroup.unavailable(f"no control groups can be made: {folder} is not this user's")
 
     def create(self, name: str, *, memory_bytes: int, processes: int) -> Group1:
         group = Group1({controller: folder / name for controller, folder in self.parents().items()})
