@@ -64,8 +64,11 @@ def _line(record: Told, before: JobRow | None, after: JobRow | None) -> Line:
     return Line(record.n, record.at, record.actor, words, _tone(record, after), until, str(record.data.get("reason") or ""))
 
 
-_SETS_DEADLINE = {RecordType.LEASED, RecordType.RENEWED}
+_SETS_DEADLINE = {RecordType.LEASED, RecordType.RENEWED, RecordType.STARTED}
 _PLAIN: dict[str, str] = {
+    RecordType.STARTED: "The run itself begins; from here the hard limit counts.",
+    RecordType.ARRIVED: "What the run left was stored, and is turned into the result.",
+    RecordType.FAILED: "The run failed; no other runner tries.",
     RecordType.HEARD: "Heard from the runner; the deadline did not move.",
     RecordType.PRIORITISED: "Its priority was changed.",
     RecordType.VOIDED: "The result was voided: it no longer counts.",
@@ -83,6 +86,8 @@ _CAUSES = {
     Cause.UNDONE: "The hand-out was undone: the runner was gone before it was answered.",
     Cause.REVOKED: "The runner's key was revoked.",
     Cause.OPERATOR: "An operator returned it to the queue.",
+    Cause.SILENT: "The runner was connected and silent for too long.",
+    Cause.KEY_REPLACED: "The runner was given another key for the channel.",
     Cause.EXHAUSTED: "Its hand-outs are used up.",
 }
 
@@ -121,7 +126,7 @@ def _consequence(before: JobRow | None, after: JobRow | None) -> Iterator[str]:
     """What a move out of running did to the delivery and the job (runner-protocol §6)."""
     if before is None or after is None:
         return
-    if after.state is JobState.FAILED:
+    if after.state is JobState.FAILED and before.state is not JobState.FAILED:
         yield after.reason or "Given up."
     elif before.state is JobState.RUNNING and after.state is JobState.QUEUED:
         given_back = after.deliveries < before.deliveries
@@ -131,7 +136,7 @@ def _consequence(before: JobRow | None, after: JobRow | None) -> Iterator[str]:
 
 _GOOD = {RecordType.REPORTED}
 _WARN = {RecordType.EXPIRED, RecordType.REQUEUED, RecordType.RELEASED, RecordType.DISPLACED, RecordType.SUPERSEDED}
-_BAD = {RecordType.CANCELLED, RecordType.VOIDED, RecordType.REFUSED, RecordType.DELETE_MARKED}
+_BAD = {RecordType.FAILED, RecordType.CANCELLED, RecordType.VOIDED, RecordType.REFUSED, RecordType.DELETE_MARKED}
 
 
 def _tone(record: Told, after: JobRow | None) -> str:

@@ -6,6 +6,7 @@ An Unfold action without a dialog runs on GET, so acts are made by nothing but t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -24,7 +25,18 @@ from judging.errors import Refusal
 
 B = TypeVar("B", bound=Callable[..., Any])
 Said = Mapping[str, Any]
-Act = Callable[[Any, HttpRequest, Any, Said], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """What an act made that is shown this once and kept nowhere; `words` say what was done."""
+
+    words: str
+    text: str
+
+
+Done = str | Secret
+Act = Callable[[Any, HttpRequest, Any, Said], Done]
 """(page, request, row or None, what the form says) -> what was done, in a sentence. May raise a Refusal."""
 
 MOST_AT_ONCE = 200
@@ -85,7 +97,9 @@ def act(
             if not posted or not said.is_valid():
                 asked = {"dialog": {"title": title, "text": text, "submit": submit, "variant": variant.value}, "form": said, "row": row}
                 return TemplateResponse(request, "operators/dialog.html", asked)
-            _do(verb, page, request, row, said.cleaned_data)
+            done = _do(verb, page, request, row, said.cleaned_data)
+            if isinstance(done, Secret):
+                return TemplateResponse(request, "operators/secret.html", {"secret": done, "next": _next(page, row, then)})
             return _go(request, _next(page, row, then))
 
         return _described(run, title, permission, fits=fits, icon=icon, variant=variant, url_path=verb.__name__.replace("_", "-"), attrs={})
@@ -149,16 +163,19 @@ def _row(page: Any, request: HttpRequest, object_id: str | None, permission: str
     return row
 
 
-def _do(verb: Act, page: Any, request: HttpRequest, row: Model | None, said: Said, *, name: str = "") -> None:
-    """Call the verb; say what came of it, and note it among the operators' deeds."""
+def _do(verb: Act, page: Any, request: HttpRequest, row: Model | None, said: Said, *, name: str = "") -> Done | None:
+    """Call the verb; say what came of it, and note it among the operators' deeds. None when it was refused."""
     try:
         done = verb(page, request, row, said)
     except Refusal as refusal:
         messages.error(request, f"{name}{refusal.detail} ({refusal.code})")
-        return
-    messages.success(request, f"{name}{done}")
+        return None
+    words = done if isinstance(done, str) else done.words
+    if isinstance(done, str):
+        messages.success(request, f"{name}{words}")
     if row is not None:
-        page.log_change(request, row, f"{done} {said.get('reason', '')}".strip())
+        page.log_change(request, row, f"{words} {said.get('reason', '')}".strip())
+    return done
 
 
 def _next(page: Any, row: Model | None, then: str) -> str:

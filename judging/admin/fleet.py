@@ -16,11 +16,12 @@ from unfold.widgets import UnfoldBooleanSwitchWidget
 from judging import marks, overview
 from judging.admin.actions import Dialog, Reason
 from judging.admin.pools import PoolChoice
+from judging.admin.swearing import Sworn
 from judging.models import Job
 from judging.states import JobState
 from judging.waiting import Need, Squad, stranded, strength, without
 from runners.enrol import Clock
-from runners.models import DEFAULT_POOL, Runner, RunnerState
+from runners.models import DEFAULT_POOL, ChannelKey, Runner, RunnerState
 
 MOST_NAMED = 8
 RECENT = 200
@@ -111,7 +112,7 @@ class Approval(Fleet):
             yield f"May take {fitting} of the {len(waiting)} kinds of work that wait now."
 
 
-class Revocation(Reason, Fleet):
+class Revocation(Sworn, Fleet):
     """Why a key ends, which jobs go back, and what nobody could judge any more."""
 
     def effects(self) -> Iterable[object]:
@@ -126,6 +127,15 @@ class Revocation(Reason, Fleet):
             yield "… and more."
         for lost in newly_stranded([alone(runner) for runner in self.runners], []):
             yield format_html('<span class="az-bad">No runner is left for waiting work:</span> {}', marks.need(lost))
+
+
+class ChannelKeying(Reason):
+    """Why a machine gets a key for the channel, and what becomes of the one it has."""
+
+    def effects(self) -> Iterable[object]:
+        """Whether there is one already."""
+        if ChannelKey.objects.filter(runner=self.row).exists():
+            yield "The key it has now is good no more: its connection is cut, and what it holds there goes back to the queue."
 
 
 class Forgetting(Reason):

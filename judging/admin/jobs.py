@@ -21,6 +21,7 @@ from judging import marks, overview, queue
 from judging.admin.actions import Reason, Said, act, actor, bulk_act
 from judging.admin.pages import FoundById
 from judging.admin.rejudging import Rejudge
+from judging.admin.swearing import Sworn
 from judging.admin.timeline import history_of, is_uuid
 from judging.models import Delivery, Job
 from judging.models.work import PRIORITIES
@@ -223,6 +224,7 @@ class JobPages(FoundById):
         permission="judging.void_job",
         text="The result stops counting. Nothing is judged again by this: rejudge the submission if it should be.",
         submit="Void the result",
+        form=Sworn,
         icon="gavel",
         variant=ActionVariant.DANGER,
         fits=_counts,

@@ -17,9 +17,9 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from judging import marks, queue
-from judging.admin.actions import Said, act, actor, bulk_act
+from judging.admin.actions import Said, Secret, act, actor, bulk_act
 from judging.admin.content import saved
-from judging.admin.fleet import Approval, Forgetting, Retagging, Revocation, connected_since, record_of
+from judging.admin.fleet import Approval, ChannelKeying, Forgetting, Retagging, Revocation, connected_since, record_of
 from judging.admin.opaque import document
 from judging.admin.pages import Watched
 from judging.models import Delivery, Job, RunnerAttachment
@@ -69,6 +69,10 @@ def _pending(row: Runner) -> bool:
     return row.state == RunnerState.PENDING
 
 
+def _approved(row: Runner) -> bool:
+    return row.state == RunnerState.APPROVED
+
+
 def _live(row: Runner) -> bool:
     return row.state != RunnerState.REVOKED
 
@@ -89,7 +93,7 @@ class RunnerPages(Watched):
     search_help_text = "A name, or a fingerprint as it is read aloud"
     when_empty = "No machine has introduced itself. Start a runner with this server's address; its key then waits here for approval."
     actions = ["approve_many", "retag_many"]
-    actions_detail = ["approve", "retag", "revoke", "forget"]
+    actions_detail = ["approve", "retag", "channel_key", "revoke", "forget"]
 
     def get_custom_urls(self) -> Any:
         """Downloads of what runners attached to themselves."""
@@ -224,6 +228,19 @@ class RunnerPages(Watched):
         """Give each chosen runner other pools."""
         kept = queue.retag(row.id, tags=said["tags"])
         return f"serves {', '.join(kept) or 'default'} now."
+
+    @act(
+        "Channel key",
+        permission="runners.key_runner",
+        text="A key for the runner channel, one WebSocket instead of polling. It is shown once; put it into the machine's settings.",
+        submit="Make a key",
+        form=ChannelKeying,
+        icon="vpn_key",
+        fits=_approved,
+    )
+    def channel_key(self, request: HttpRequest, row: Runner, said: Said) -> Secret:
+        """Give a runner a key for the channel."""
+        return Secret("A new channel key was made.", queue.replace_channel_key(row.id, by=actor(request)))
 
     @act(
         "Revoke",

@@ -1,8 +1,11 @@
 """What operators see of jobs, and do to them."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
+from django.utils import timezone
 
 from judging import queue
 from judging.models import Job, LedgerRecord
@@ -55,10 +58,42 @@ def test_returning_to_the_queue_fences_the_holder(client, held):
 def test_voiding_takes_the_result_out_of_the_count(client, judged):
     job = judged[1].row.id
 
-    act(client, job, "void")
+    act(client, job, "void", password="secret")
 
     assert Job.objects.get(id=job).voided_at is not None
     assert "result voided" in page_of(client, job)
+
+
+def test_voiding_asks_for_the_password_again(client, judged):
+    job = judged[1].row.id
+
+    wrong = act(client, job, "void", password="guess")
+    act(client, job, "void")
+
+    assert "This is not your password." in words(wrong)
+    assert Job.objects.get(id=job).voided_at is None
+
+
+def test_a_password_given_lately_is_not_asked_for_again(client, judged):
+    box, claimed = judged
+    act(client, claimed.row.id, "void", password="secret")
+    factories.submission()
+    other = factories.claimed(box)
+    queue.report(other.row.id, queue.Report(verdict="Accepted"), token=other.row.token, runner=box.id)
+
+    act(client, other.row.id, "void")
+
+    assert Job.objects.get(id=other.row.id).voided_at is not None
+
+
+def test_an_old_password_is_asked_for_again(client, judged):
+    session = client.session
+    session["sworn_at"] = (timezone.now() - timedelta(minutes=10, seconds=1)).isoformat()
+    session.save()
+
+    act(client, judged[1].row.id, "void")
+
+    assert Job.objects.get().voided_at is None
 
 
 def test_rejudging_opens_the_next_attempt(client, judged):

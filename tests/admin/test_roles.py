@@ -126,3 +126,15 @@ def test_an_autocomplete_answers_only_those_who_may_see_its_page(staff):
     asked = {"app_label": "judging", "model_name": "delivery", "field_name": "runner", "term": ""}
 
     assert client.get("/admin/autocomplete/", asked).status_code == 403
+
+
+def test_an_administrator_may_do_every_act():
+    user = User.objects.create_user("chief", is_staff=True)
+    user.groups.add(Group.objects.get(name="administrator"))
+    acts = [
+        getattr(page, name).permission
+        for page in django_admin.site._registry.values()
+        for name in page._extract_action_names([*page.actions_list, *page.actions_detail])
+    ]
+
+    assert [permission for permission in acts if not user.has_perm(permission)] == []

@@ -1,6 +1,7 @@
 """What operators see of machines, and say of them."""
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.db.models.functions import Now
 from django.urls import reverse
 
@@ -83,7 +84,7 @@ def test_revoking_says_which_jobs_go_back_and_sends_them(client, held):
     box, claimed = held
 
     asked = words(client.get(f"{RUNNERS}{box.id}/revoke/"))
-    act(client, box, "revoke", reason="stolen")
+    act(client, box, "revoke", reason="stolen", password="secret")
 
     assert f"Goes back to the queue: {Job.objects.get().lane.problem.slug} attempt 1" in asked
     assert Job.objects.get(id=claimed.row.id).state == "queued"
@@ -212,3 +213,22 @@ def test_a_runner_whose_failures_stand_out_is_suggested_for_a_look(client):
     page = words(client.get(reverse("admin:runners_runner_change", args=[box.id])))
 
     assert "Of its last 10 deliveries 100 % came to nothing." in page
+
+
+def test_a_channel_key_is_shown_once_and_noted_without_it(client, admin):
+    box = factories.box()
+
+    shown = client.post(f"{RUNNERS}{box.id}/channel-key/", {"reason": "new machine"})
+    key = shown.context["secret"].text
+
+    assert key in words(shown)
+    assert key not in words(client.get(reverse("admin:runners_runner_change", args=[box.id])))
+    assert key not in LogEntry.objects.get(user=admin).change_message
+    assert told(client) == []
+
+
+def test_a_channel_key_in_use_is_replaced_with_a_warning(client):
+    box = factories.box()
+    queue.replace_channel_key(box.id, by="user:1")
+
+    assert "The key it has now is good no more" in words(client.get(f"{RUNNERS}{box.id}/channel-key/"))

@@ -41,7 +41,7 @@
   document.addEventListener("htmx:afterSettle", (event) => {
     localize(document);
     countDown();
-    if (event.detail.target?.id === "modal-content" || event.detail.target?.id === "dialog-form") {
+    if (event.detail.target?.id === "modal-content" || event.detail.target?.id === "dialog") {
       // Alpine shows the dialog a moment later; what is hidden cannot have the focus.
       setTimeout(() => document.querySelector("#dialog textarea, #dialog input:not([type=hidden]), #dialog select")?.focus(), 60);
     }
