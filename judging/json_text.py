@@ -89,7 +89,7 @@ def squeezed(text: str) -> str:
 
 
 def must_be_shallow(text: str) -> None:
-    """Raise NotJson past DEPTH levels; what is no JSON may pass. Few brackets cannot be deep, so they are counted first."""
+    """Raise NotJson past DEPTH levels; what is no JSON may pass. Few brackets cannot be deep: they are counted first."""
     if text.count("[") + text.count("{") <= DEPTH:
         return
     depth = 0

@@ -16,6 +16,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from judging import queue
+from judging.files import blob_name
 from judging.models import Lane, Problem, ProblemVersion, StoredFile
 from judging.queue import NewSubmission, Receipt, SourceFile
 from runners import enrol, keys
@@ -70,9 +71,8 @@ class Work:
 def stored_file(content: bytes = b"print(input())\n", *, name: str = "main.py", uploaded_by: UUID | None = None) -> StoredFile:
     """A reference to this content, which is in the storage."""
     sha256 = hashlib.sha256(content).hexdigest()
-    blob = f"{sha256[:2]}/{sha256}"
-    if not default_storage.exists(blob):
-        default_storage.save(blob, ContentFile(content))
+    if not default_storage.exists(blob_name(sha256)):
+        default_storage.save(blob_name(sha256), ContentFile(content))
     return StoredFile.objects.create(sha256=sha256, size_bytes=len(content), name=name, uploaded_by=uploaded_by)
 
 

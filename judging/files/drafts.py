@@ -1,4 +1,4 @@
-"""Content on its way in: hashed while it is written beside the store, moved to its name in one step when it is whole."""
+"""Content on its way in: hashed while it is written, moved to its name in one step when it is whole."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAME_LENGTH = 255
 FOLDER = "incoming"
 """Where drafts lie in the storage."""
 
-_MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*", re.IGNORECASE)
+_MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*", re.IGNORECASE | re.ASCII)
 _MEDIA_TYPE_LENGTH = 127
 
 
@@ -79,7 +79,7 @@ class Draft:
     ) -> StoredFile:
         """The row that refers to this content from now on. `sha256` is what its sender says it is, in hex.
 
-        Raises FileRequired when there is nothing in it, ChecksumMismatch, StorageUnavailable, StorageBusy; none leaves a trace.
+        Raises FileRequired when it is empty, ChecksumMismatch, StorageUnavailable, StorageBusy; none leaves a trace.
         """
         if self.size == 0:
             raise FileRequired

@@ -1,4 +1,4 @@
-"""Multipart bodies, read once and in order: text into memory, files straight into drafts, never a whole one in memory."""
+"""Multipart bodies, read once and in order: text into memory, files straight into drafts."""
 
 from __future__ import annotations
 
@@ -71,13 +71,18 @@ def form_of(request: HttpRequest, *, most_bytes: int) -> Iterator[Form]:
     """
     if request.content_type != "multipart/form-data":
         raise NotMultipart
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    if length.isdigit() and len(length) < 20 and int(length) > most_bytes + FRAME_BYTES:
+    if declared_length(request) > most_bytes + FRAME_BYTES:
         raise PayloadTooLarge(f"A file may have at most {most_bytes} bytes.")
     with ExitStack() as stack:
         handler = IntoDrafts(stack, most_bytes=most_bytes)
         texts = _parsed(request, handler)
         yield Form(texts, handler.files)
+
+
+def declared_length(request: HttpRequest) -> int:
+    """The Content-Length, 0 when there is none or it is no number."""
+    text = request.META.get("CONTENT_LENGTH") or ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
 
 
 def _parsed(request: HttpRequest, handler: IntoDrafts) -> dict[str, str]:

@@ -8,7 +8,9 @@ files            upload, download, attach
 presence         heartbeat, health, and the trials there are not yet
 surface          what all of them share: who calls, maintenance, the body
 authentication   whose token this is
+direct           their way in, past the middleware of people
 reading          PURE what a JSON body says
+ranges           PURE which part of a file is asked for
 documents        what is answered
 problem_details  how a refusal is told
 serializers      the same documents once more, declared for the schema

@@ -18,8 +18,9 @@ from runners import enrol, keys
 from runners.errors import RunnerNotApproved
 from runners.models import Runner, RunnerState
 
-
-STANDING = "SELECT level, reason, runner, problem_types, external, tags, state, remaining, unseen FROM judge_standing(%s)"
+STANDING = (
+    "SELECT level, reason, runner, problem_types, external, tags, state, remaining, unseen FROM judge_standing(%s)"
+)
 _RUNNER = ("id", "problem_types", "external", "tags", "state")
 """What is read of the runner, in the order of the model's fields, as from_db wants it."""
 
@@ -42,7 +43,11 @@ def standing(request: Request) -> Standing:
             level, reason, *runner, remaining, unseen = cursor.fetchone()
         found = runner[0] is not None
         # What is not read here is read when somebody asks for it: hardly any call does.
-        who = enrol.Bearer(Runner.from_db("default", _RUNNER, runner), remaining.total_seconds(), unseen) if found else None
+        who = (
+            enrol.Bearer(Runner.from_db("default", _RUNNER, runner), remaining.total_seconds(), unseen)
+            if found
+            else None
+        )
         kept = request.standing = Standing(level, reason, who)  # type: ignore[attr-defined]
     return kept
 

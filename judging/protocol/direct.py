@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from django.urls import resolve
 
 from judging.protocol.problem_details import PREFIX, problem, refusal_of
@@ -16,7 +16,7 @@ SURFACE = (f"{PREFIX}/runner/", f"{PREFIX}/health")
 
 
 class Direct:
-    """Middleware, outermost: a request for the runner surface goes straight to its view, which answers every error itself."""
+    """Middleware, outermost: a request for the runner surface goes straight to its view."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -29,6 +29,7 @@ class Direct:
             match = resolve(request.path_info)
             request.resolver_match = match
             response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
-        except Http404 as unknown:
-            return problem(refusal_of(unknown))
+        except Exception as error:
+            # Views answer their own errors; what is left is an unknown route, or a fault of the framework around them.
+            return problem(refusal_of(error, path=request.path))
         return response

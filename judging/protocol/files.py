@@ -59,6 +59,8 @@ class Files(RunnerSurface):
             del response["Content-Type"]
         else:
             response = _content(stored, request.headers, tag)
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
+            return response
         response["ETag"] = tag
         response["Cache-Control"] = "private, immutable, max-age=31536000"
         response["Accept-Ranges"] = "bytes"

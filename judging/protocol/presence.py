@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpResponse
 from msgspec import UNSET, UnsetType
 from rest_framework.request import Request
@@ -40,7 +40,7 @@ class HealthCheck(Surface):
         """Whether files can be kept and the database answers, and what maintenance is under way."""
         try:
             maintenance = _notice(Installation.read())
-        except DatabaseError:
+        except (DatabaseError, InterfaceError):
             return document(Health(storage="unavailable"))
         return document(Health(storage="ok" if files.storage_works() else "unavailable", maintenance=maintenance))
 

@@ -96,7 +96,7 @@ _BY_STATUS = {
 }
 
 
-def refusal_of(error: Exception) -> Refusal:
+def refusal_of(error: Exception, *, path: str = "") -> Refusal:
     """The refusal an exception means to the caller. What nobody foresaw is an InternalError, and is logged."""
     if isinstance(error, Refusal):
         return error
@@ -107,7 +107,7 @@ def refusal_of(error: Exception) -> Refusal:
     for kinds, refusal in _TRANSLATED:
         if isinstance(error, kinds):
             return refusal()
-    log.error("request_failed", exc_info=error)
+    log.error("request_failed", path=path, exc_info=error)
     return InternalError()
 
 
@@ -132,8 +132,8 @@ def problem(refusal: Refusal, *, challenge: str | None = None) -> HttpResponse:
 def answer(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """DRF's exception handler: every exception of a view as a problem document."""
     set_rollback()
-    refusal = refusal_of(error)
     view, request = context.get("view"), context.get("request")
+    refusal = refusal_of(error, path=request.path if request is not None else "")
     challenge = view.get_authenticate_header(request) if view is not None else None
     response = problem(refusal, challenge=challenge)
     if refusal.status == HTTPStatus.METHOD_NOT_ALLOWED and view is not None:

@@ -22,7 +22,7 @@ class Unsatisfiable(ValueError):
 
 
 def span_of(header: str, size: int) -> Span | None:
-    """The one range a header asks for. None: send all, since it asks for several, or cannot be read. Raises Unsatisfiable."""
+    """The one range a header asks for; None, for all, when it asks for several or cannot be read. Raises Unsatisfiable."""
     found = _ONE_RANGE.fullmatch(header)
     if found is None or not (found[1] or found[2]):
         return None

@@ -1,4 +1,4 @@
-"""PURE: what a JSON body says, member by member, strictly typed. Unknown members are ignored, null is as good as absent.
+"""PURE: what a JSON body says, member by member, strictly typed. Unknown ones are ignored, null is as good as absent.
 
 Everything that is wrong with a body is said at once: `Reading.finish` names every member (runner-protocol §1).
 """
@@ -27,7 +27,7 @@ def identifier(text: str | None) -> UUID | None:
 
 
 class Reading:
-    """A JSON object under way from text to values. A getter that meets the wrong thing notes it and answers its default."""
+    """A JSON object under way from text to values. A getter that meets the wrong thing notes it and answers a default."""
 
     def __init__(self, members: dict[str, str]) -> None:
         self._members = members

@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
 from judging.errors import NotFound, PayloadTooLarge, ServerMaintenance
+from judging.files.forms import declared_length
 from judging.models import Installation, Maintenance
 from judging.protocol.authentication import RunnerBearer, standing
 from judging.protocol.reading import Reading, identifier
@@ -98,12 +99,6 @@ def body_of(request: Request, *, most_bytes: int) -> bytes:
         if len(body) > most_bytes:
             raise PayloadTooLarge(f"The body may have at most {most_bytes} bytes.")
     return bytes(body)
-
-
-def declared_length(request: Request) -> int:
-    """The Content-Length, 0 when there is none or it is no number."""
-    text = request.META.get("CONTENT_LENGTH") or ""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
 
 
 def document(value: object, *, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:

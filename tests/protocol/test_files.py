@@ -238,6 +238,7 @@ def test_a_part_behind_the_end_is_not_satisfiable(api, job, asked):
 
     refused(answer, 416, "range_not_satisfiable")
     assert answer["Content-Range"] == "bytes */10"
+    assert "Cache-Control" not in answer
 
 
 @pytest.mark.parametrize(("tag", "status"), [("same", 206), ('"other"', 200), ("Mon, 30 Nov 2026 08:00:00 GMT", 200)])

@@ -148,6 +148,18 @@ def test_documents_are_measured_as_compact_utf8(api, job, member, most):
     assert len(getattr(Result.objects.get(), member).encode()) == most - 1
 
 
+@pytest.mark.parametrize("digits", [4300, 4301])
+def test_a_number_no_reader_could_read_is_refused(api, job, digits):
+    body = f'{{"leaseToken":"{job["leaseToken"]}","verdict":"Accepted","props":{{"{"9" * 9999}":{"9" * digits}}}}}'
+
+    answer = api.send("POST", f"runner/jobs/{job['jobId']}/report", body.encode())
+
+    if digits > 4300:
+        refused(answer, 422, "opaque.notJson")
+    else:
+        assert answer.status_code == 200
+
+
 def test_documents_are_kept_as_they_were_written(api, job):
     props = r'{ "n": [1e999, 1.50, 99999999999999999999999999], "text": "\u0000\ud800 \u00e9", "b": {} }'
     body = f'{{"leaseToken":"{job["leaseToken"]}","verdict":"Accepted","props":{props},"extra":{{ }}}}'

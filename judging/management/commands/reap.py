@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 
 from judging import queue
 from judging.errors import Refusal
@@ -17,7 +17,7 @@ COLLECTED_WITHIN = timedelta(days=7)
 
 
 class Command(BaseCommand):
-    """Ends lapsed leases, takes back what revoked runners hold, removes uploads that nobody attached. Any number may run."""
+    """Ends lapsed leases, takes back what revoked runners hold, removes forgotten uploads. Any number may run."""
 
     help = "Sweep the queue once: give lapsed leases back. For cron, every minute."
     # Once a minute; the checks are for deployments.
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         try:
             swept = queue.sweep()
             collected = collect_unattached(looking_back=COLLECTED_WITHIN)
-        except (Refusal, DatabaseError) as error:
+        except (Refusal, DatabaseError, InterfaceError) as error:
             raise CommandError(f"The queue could not be swept: {error}") from error
         self.stdout.write(f"{swept}, {collected} uploads collected")
         if swept.bad:
