@@ -16,7 +16,8 @@ from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import display
 
-from contests import routing
+from contests import roster, routing
+from contests.admin.roster import Roster
 from contests.models import Activity, Organization, Round
 from judging import marks, overview
 from judging.admin.actions import Reason, Said, act
@@ -147,7 +148,7 @@ class ActivityPages(Settled):
     settled = ("slug", "organization", "pools", "priority", "grain")
     inlines = [RoundsOf]
     when_empty = "Make an activity, give it a round, and assign problems to the round."
-    actions_detail = ["retag"]
+    actions_detail = ["retag", "take_in"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Activity]:
         """Activities with the number of their rounds."""
@@ -205,6 +206,19 @@ class ActivityPages(Settled):
         """Give an activity other pools."""
         kept = routing.retag_activity(row.id, pools=said["tags"])
         return f"{row.title} is judged in {', '.join(kept) or DEFAULT_POOL} now."
+
+    @act(
+        "Add participants",
+        permission="contests.add_participant",
+        text="From a table: login name, shown name, password. Nothing is kept before you have seen every line, and then all or none.",
+        submit="Go on",
+        form=Roster,
+        icon="group_add",
+    )
+    def take_in(self, request: HttpRequest, row: Activity, said: Said) -> str:
+        """Make accounts and places for a list of participants."""
+        taken = roster.take_in(row.id, said["lines"])
+        return f"{taken} participant{'' if taken == 1 else 's'} joined {row.title}."
 
 
 @admin.register(Round)

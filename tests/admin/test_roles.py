@@ -1,6 +1,7 @@
 """What each role may see and do."""
 
 import itertools
+from typing import Any
 
 import pytest
 from django.contrib import admin as django_admin
@@ -131,10 +132,9 @@ def test_an_autocomplete_answers_only_those_who_may_see_its_page(staff):
 def test_an_administrator_may_do_every_act():
     user = User.objects.create_user("chief", is_staff=True)
     user.groups.add(Group.objects.get(name="administrator"))
+    pages: list[Any] = list(django_admin.site._registry.values())
     acts = [
-        getattr(page, name).permission
-        for page in django_admin.site._registry.values()
-        for name in page._extract_action_names([*page.actions_list, *page.actions_detail])
+        getattr(page, name).permission for page in pages for name in page._extract_action_names([*page.actions_list, *page.actions_detail])
     ]
 
     assert [permission for permission in acts if not user.has_perm(permission)] == []

@@ -25,7 +25,7 @@ OPENED: dict[str, Any] = {
 LEASED: dict[str, Any] = {"token": str(TOKEN), "runner": str(RUNNER), "granted": 600}
 
 
-def records(*moves):
+def records(*moves: tuple[str, dict[str, Any]]) -> list[Told]:
     """Records a minute apart."""
     return [Told(n, NOON + timedelta(minutes=n), kind, JOB, f"runner:{RUNNER}", data) for n, (kind, data) in enumerate(moves, start=1)]
 
@@ -42,10 +42,9 @@ def test_a_hand_out_says_for_how_long_and_until_when():
 
 
 def test_a_lease_nobody_was_heard_of_is_given_back():
-    moves = ("expired", {"token": str(TOKEN), "free": 3})
-    lines = tell(
-        [*records(("submitted", OPENED), ("leased", LEASED)), Told(3, NOON + timedelta(minutes=13), moves[0], JOB, "reaper", moves[1])]
-    )
+    kind = "expired"
+    data: dict[str, Any] = {"token": str(TOKEN), "free": 3}
+    lines = tell([*records(("submitted", OPENED), ("leased", LEASED)), Told(3, NOON + timedelta(minutes=13), kind, JOB, "reaper", data)])
 
     assert lines[-1].words == "The lease ran out. The runner was never heard of. Back in the queue; the delivery was given back."
 

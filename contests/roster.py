@@ -1,0 +1,116 @@
+"""A list of participants as a table: read whole, every fault of every line told at once, and taken in whole or not at all.
+
+Columns: login name, shown name, password (may be left out: then the account can only log in once it was given one).
+Separated by commas, semicolons or tabs; a first line that names the columns is skipped.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from contests.models import Activity, Participant
+from judging.errors import NotFound
+
+MOST_LINES = 5000
+HEADINGS = {"login", "username", "user", "login name"}
+SHOWN_LENGTH = 200
+
+
+@dataclass(slots=True)
+class Line:
+    """One line of the table. `faults` say why it cannot be taken in; `note` what taking it in will do."""
+
+    number: int
+    login: str
+    name: str
+    password: str = field(repr=False, default="")
+    faults: list[str] = field(default_factory=list)
+    note: str = "new account"
+
+
+def read(text: str) -> list[Line]:
+    """PURE: the lines of a table, blank ones left out, each with the faults that show without asking anybody."""
+    separator = max(",;\t", key=text.count)
+    lines = []
+    for number, cells in enumerate(csv.reader(text.splitlines()[: MOST_LINES + 1], delimiter=separator), start=1):
+        stripped = [cell.strip() for cell in cells]
+        if not any(stripped) or (number == 1 and stripped[0].lower() in HEADINGS):
+            continue
+        login, name, password, *more = [*stripped, "", "", ""][: max(3, len(stripped))]
+        lines.append(Line(number, login, name or login, password, _faults(login, name, more)))
+    _mark_repeats(lines)
+    return lines
+
+
+def _faults(login: str, name: str, more: list[str]) -> list[str]:
+    faults = []
+    if not login:
+        faults.append("no login name")
+    if len(name) > SHOWN_LENGTH:
+        faults.append(f"the shown name has more than {SHOWN_LENGTH} characters")
+    if any(more):
+        faults.append("more than three columns")
+    if "\x00" in login + name:
+        faults.append("a character that cannot be stored")
+    return faults
+
+
+def _mark_repeats(lines: list[Line]) -> None:
+    met = Counter(line.login for line in lines)
+    for line in lines:
+        if line.login and met[line.login] > 1:
+            line.faults.append("this login name comes more than once")
+
+
+def check(activity: UUID, lines: list[Line]) -> None:
+    """Add to each line the faults and notes that only the accounts and the activity know. Two queries for any number."""
+    logins = [line.login for line in lines]
+    known = {user.username: user for user in User.objects.filter(username__in=logins)}
+    there = set(Participant.objects.filter(activity=activity, user__in=known.values()).values_list("user__username", flat=True))
+    for line in lines:
+        user = known.get(line.login)
+        if user is None:
+            line.faults += _faults_of_account(line)
+        elif user.is_staff:
+            line.faults.append("this is an operator's account")
+        else:
+            line.note = "takes part already" if line.login in there else "known account, joins; its password stays"
+
+
+def _faults_of_account(line: Line) -> list[str]:
+    """What Django says against a new account of this name and password."""
+    if not line.login:
+        return []
+    account = User(username=line.login)
+    faults: list[str] = []
+    try:
+        account.clean_fields(exclude=["password"])
+    except ValidationError as error:
+        faults += error.messages
+    try:
+        if line.password:
+            validate_password(line.password, account)
+    except ValidationError as error:
+        faults += error.messages
+    return faults
+
+
+def take_in(activity: UUID, lines: list[Line]) -> int:
+    """Make the accounts and places that are missing, all or none; how many new places. Raises NotFound."""
+    if not Activity.objects.filter(id=activity).exists():
+        raise NotFound
+    with transaction.atomic():
+        known = {user.username: user for user in User.objects.filter(username__in=[line.login for line in lines])}
+        taken = 0
+        for line in lines:
+            user = known.get(line.login) or User.objects.create_user(line.login, password=line.password or None)
+            taken += Participant.objects.get_or_create(activity_id=activity, user=user, defaults={"name": line.name})[1]
+    return taken
