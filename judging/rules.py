@@ -57,6 +57,17 @@ class Limits:
         """The lease of a job claimed on the channel, in whole seconds: a healthy runner never loses it."""
         return timedelta(seconds=math.ceil((self.heartbeat + self.beat_every).total_seconds()))
 
+    @property
+    def fresh_lease(self) -> timedelta:
+        """How much of that lease must be left for a heartbeat to write nothing."""
+        return self.channel_lease - self.beat_every
+
+    @property
+    def silent_lease(self) -> timedelta:
+        """How much of it is left at most when the holder was silent for the whole heartbeat timeout. A holder that speaks
+        always has more, whatever a clock does within half an interval."""
+        return self.channel_lease - self.heartbeat + self.beat_every / 2
+
     def hard_limit(self, timeout: int) -> int:
         """For how many seconds a run may go on, whatever its runner says; `timeout` is the problem's, in seconds."""
         return timeout + int(self.grace.total_seconds())

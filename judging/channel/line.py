@@ -206,9 +206,11 @@ class Line:
             raise Closing(1013, "try_again") from None
         if in_course:
             self.run = None
-        await self._tell(frames.Ack(said.job))
-        if outcome is not None:
-            await self._desk.process(outcome)
+        try:
+            await self._tell(frames.Ack(said.job))
+        finally:
+            if outcome is not None:
+                await self._desk.process(outcome)
 
     async def _ready(self, said: frames.Ready) -> None:
         if said.runner is not None:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from judging.durable import one_transaction
+from judging.durable import one_look, one_transaction
 from judging.errors import NotFound
 from judging.hold import Hold, hold_job
 from judging.models import Job
@@ -45,9 +45,10 @@ def take_up(job: UUID, *, token: UUID) -> Answer:
     return _hear(job, token, extend)
 
 
+@one_look()
 def _is_fresh(job: UUID, token: UUID) -> bool:
     limits = settings.LIMITS
-    held = Job.objects.filter(id=job, token=token, outcome=None, heard=True, lease_until__gt=Clock() + limits.heartbeat)
+    held = Job.objects.filter(id=job, token=token, outcome=None, heard=True, lease_until__gt=Clock() + limits.fresh_lease)
     row = held.annotate(now=Clock()).values("started_at", "timeout", "now").first()
     if row is None:
         return False
@@ -81,7 +82,7 @@ def _begin(held: Hold, row: JobRow) -> JobRow:
 def refresh(held: Hold, row: JobRow) -> JobRow:
     """Move the deadline out when it comes near, or only mark the delivery heard."""
     assert row.lease_until is not None
-    near = row.lease_until - held.at <= settings.LIMITS.heartbeat
+    near = row.lease_until - held.at <= settings.LIMITS.fresh_lease
     return extend(held, row) if near else hear(held, row)
 
 

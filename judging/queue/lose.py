@@ -47,5 +47,4 @@ def lose(job: UUID, *, token: UUID) -> Silence:
 
 
 def _heard_elsewhere(held: Hold, row: JobRow) -> bool:
-    """One connection's silence leaves at most a write interval of the lease; the other half is for clocks."""
-    return row.lease_until is not None and row.lease_until - held.at > 2 * settings.LIMITS.beat_every
+    return row.lease_until is not None and row.lease_until - held.at > settings.LIMITS.silent_lease

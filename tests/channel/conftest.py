@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -39,6 +39,11 @@ class Served:
     def http(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}{path}"
 
+    def kill(self) -> None:
+        """End all its processes as a power cut does."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(10)
+
     def terminate(self) -> float:
         """End it as an operator does; seconds until it is gone."""
         began = time.monotonic()
@@ -58,7 +63,9 @@ class Wire:
         self.send(json.dumps({"event": event, **members}, default=str))
 
     def send(self, frame) -> None:
-        self.socket.send(frame)
+        """One message; a server that closes in the middle of it is for `closed` to tell."""
+        with suppress(ConnectionClosed):
+            self.socket.send(frame)
 
     def hear(self, seconds: float = 5) -> dict:
         """The next frame; TimeoutError when there is none."""
@@ -123,11 +130,15 @@ class Hall:
         return factories.submission(self.work, **more).job
 
     def claimed(self, wire: Wire, **more) -> UUID:
-        """A job handed to this connection."""
-        expected = self.submit(**more)
+        """A new job, handed to this connection."""
+        return self.handed(wire, self.submit(**more))
+
+    def handed(self, wire: Wire, job: UUID) -> UUID:
+        """This very job, handed to this connection, and known to have arrived."""
         told = wire.ask("ready", poll_timeout=5)
-        assert (told["event"], told["uuid"]) == ("job", str(expected)), told
-        return expected
+        assert (told["event"], told["uuid"]) == ("job", str(job)), told
+        until(lambda: stored(job).heard)
+        return job
 
     def running(self, wire: Wire, **more) -> UUID:
         """A job that runs on this connection."""
@@ -157,7 +168,7 @@ def serving(**environment: str):
     settled = {**os.environ, "DATABASE_URL": address, "ASSIZE_DB_POOL_MAX": "12", "ASSIZE_TICKER_SECONDS": "0", **environment}
     settled.pop("DJANGO_SETTINGS_MODULE", None)
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-    served = Served(port, subprocess.Popen(command, cwd=launch.PROJECT, env=settled))
+    served = Served(port, subprocess.Popen(command, cwd=launch.PROJECT, env=settled, start_new_session=True))
     try:
         until(lambda: _is_up(served), 30)
         yield served
@@ -172,20 +183,16 @@ def _is_up(served: Served) -> bool:
         return probe.connect_ex(("127.0.0.1", served.port)) == 0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def served(movable_clock):
-    """One server for the tests of a module, patient with silent runners."""
+    """One server for all tests that need no other: patient with silent runners."""
     with serving() as site:
         yield site
 
 
 @pytest.fixture
 def hall(served, clock):
-    """A hall on the module's server."""
-    yield from _hall(served)
-
-
-def _hall(served):
+    """A hall on the common server."""
     with ExitStack() as lines:
         yield Hall(served, factories.work(), lines)
 
