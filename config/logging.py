@@ -48,7 +48,8 @@ def _formatter(*, machine_readable: bool) -> Mapping[str, Any]:
     if machine_readable:
         renderers = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:
-        renderers = [structlog.dev.ConsoleRenderer(colors=False)]
+        # Plain tracebacks: the renderer's own would print the locals too, bearer tokens among them.
+        renderers = [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)]
     return {
         "()": structlog.stdlib.ProcessorFormatter,
         "foreign_pre_chain": [*ENRICH, structlog.stdlib.ExtraAdder()],

@@ -31,12 +31,6 @@ class ActivityClosed(Refusal):
     code = "activity.closed"
 
 
-class SubmissionLimit(Refusal):
-    """You have sent as many submissions here as are allowed."""
-
-    code = "submission.limit"
-
-
 class FileName(Unprocessable):
     """A source cannot be called that."""
 

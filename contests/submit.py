@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django.db import connection
 
-from contests.errors import ActivityClosed, NotEnrolled, ProblemUnknown, SubmissionLimit
+from contests.errors import ActivityClosed, NotEnrolled, ProblemUnknown
 from contests.models import Activity, Assignment, Grain, Participant
 from judging import queue
-from judging.errors import NotFound
+from judging.errors import NotFound, SubmissionLimit
 from judging.models import ProblemVersion, Submission
 from judging.queue import NewSubmission, Receipt, SourceFile
 
@@ -42,6 +42,7 @@ def submit(participant: Participant, assignment: Assignment, *, files: tuple[Sou
         author=participant.id,
         props=props,
         thread_key=_thread_key(participant, assignment),
+        at_most=assignment.submission_limit,
         key=key,
         scope=_scope(participant),
     )
@@ -88,6 +89,7 @@ def _must_be_open(assignment: Assignment) -> None:
 
 
 def _must_be_within_limit(participant: Participant, assignment: Assignment) -> None:
+    """A kind word before anything is stored; the queue's own count, under a lock, is the one that decides."""
     limit = assignment.submission_limit
     if limit is None:
         return

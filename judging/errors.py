@@ -65,6 +65,7 @@ __all__ = [
     "StorageBusy",
     "StorageUnavailable",
     "SubmissionBusy",
+    "SubmissionLimit",
     "TagsCount",
     "TagsLength",
     "Unauthenticated",
@@ -221,6 +222,12 @@ class SubmissionBusy(Refusal):
     """Something is already being judged here."""
 
     code = "submission.busy"
+
+
+class SubmissionLimit(Refusal):
+    """You have sent as many submissions here as are allowed."""
+
+    code = "submission.limit"
 
 
 class ServerMaintenance(Refusal):

@@ -6,10 +6,10 @@ import hashlib
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 
 from judging.durable import one_transaction
-from judging.errors import KeyReused, SubmissionBusy
+from judging.errors import KeyReused, SubmissionBusy, SubmissionLimit
 from judging.hold import Hold, hold_thread
 from judging.models import Lane, ProblemVersion, Submission, SubmissionFile, Thread, Ticket
 from judging.records import canonical
@@ -32,7 +32,8 @@ class SourceFile:
 class NewSubmission:
     """What is to be judged. `thread_key` is the grain's natural key, None for one thread a submission.
 
-    `scope` keeps idempotency keys of different authors apart. `props` is compact JSON or empty.
+    `scope` keeps idempotency keys of different authors apart. `props` is compact JSON or empty. `at_most` is how many
+    submissions its author may have in this lane, deleted ones not counted; None: no limit.
     """
 
     lane: UUID
@@ -45,6 +46,7 @@ class NewSubmission:
     key: str | None = None
     scope: str = ""
     only_if_idle: bool = False
+    at_most: int | None = None
     urgent: bool = False
     id: UUID = field(default_factory=new_id)
 
@@ -74,7 +76,7 @@ def submit(new: NewSubmission, *, actor: str) -> Receipt:
     """Open the first job of a submission.
 
     Raises KeyReused when the key was used for something else, SubmissionBusy when only an idle thread
-    would do. Both leave nothing behind.
+    would do, SubmissionLimit when the author has sent as many as allowed. All leave nothing behind.
     """
     try:
         return _submit(new, actor=actor)
@@ -130,6 +132,7 @@ def _thread(new: NewSubmission) -> UUID:
 def _open(held: Hold, new: NewSubmission, *, actor: str) -> Receipt:
     if new.only_if_idle and any(row.state in OPEN for row in held.jobs.values()):
         raise SubmissionBusy
+    _must_leave_room(new)
     job = new_id()
     submission = Submission.objects.create(
         id=new.id,
@@ -158,6 +161,16 @@ def _open(held: Hold, new: NewSubmission, *, actor: str) -> Receipt:
     open_job(held, submission, job=job, attempt=1, urgent=new.urgent, actor=actor)
     held.write()
     return Receipt(submission.id, job)
+
+
+def _must_leave_room(new: NewSubmission) -> None:
+    """Count what the author has sent, one counting at a time: parallel sends would all see room for one more."""
+    if new.at_most is None:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{new.author}:{new.lane}"])
+    if Submission.objects.filter(author=new.author, lane=new.lane, deleted_at=None).count() >= new.at_most:
+        raise SubmissionLimit
 
 
 def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urgent: bool, actor: str, reason: str | None = None) -> None:

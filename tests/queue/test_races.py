@@ -11,9 +11,10 @@ import pytest
 from django.db import connection, connections, transaction
 
 from judging import queue
-from judging.errors import KeyReused, LeaseStale, Refusal
+from judging.errors import KeyReused, LeaseStale, Refusal, SubmissionLimit
 from judging.models import Job, LedgerRecord, Result, Submission, Thread
 from judging.queue import ClaimedJob, Nothing
+from runners.keys import new_id
 from tests.queue.conftest import ACCEPTED, OPERATOR, WRONG, claimed, release, renew, report, stored
 
 
@@ -277,3 +278,19 @@ def test_the_same_report_from_two_connections_at_once_is_one_result(hall, box_1)
 
     assert len({answer.result for answer in answers}) == 1
     assert sum(not answer.duplicate for answer in answers) == 1
+
+
+def test_parallel_sends_of_one_author_never_exceed_the_limit(hall):
+    author = new_id()
+    answers = in_threads(*[lambda: hall.submit(author=author, at_most=3)] * 8)
+
+    assert sum(isinstance(answer, SubmissionLimit) for answer in answers) == 5
+    assert (Submission.objects.count(), Thread.objects.count()) == (3, 3)
+
+
+def test_a_deleted_submission_makes_room_again(hall):
+    author = new_id()
+    receipt = hall.submit(author=author, at_most=1)
+    queue.delete_submission(receipt.submission, by=OPERATOR, reason="withdrawn")
+
+    assert hall.submit(author=author, at_most=1)
