@@ -42,7 +42,7 @@ SELECT r.problem_types, r.external, r.tags,
        count(*) FILTER (WHERE r.state = 'approved' AND r.seen),
        count(*) FILTER (WHERE r.state = 'approved' AND r.seen AND NOT r.busy),
        count(*) FILTER (WHERE r.state = 'pendingApproval')
-FROM (SELECT r.problem_types, r.external, r.tags, r.state, r.last_seen_at > judge_now() - %s AS seen,
+FROM (SELECT r.problem_types, r.external, r.tags, r.state, r.last_seen_at > (SELECT judge_now()) - %s AS seen,
              EXISTS (SELECT 1 FROM judging_job j WHERE j.runner_id = r.id AND j.state = 'running') AS busy
       FROM runners_runner r WHERE r.state <> 'revoked') r
 GROUP BY r.problem_types, r.external, r.tags
@@ -54,13 +54,14 @@ SELECT count(*) FROM (
     WHERE r.state = 'running' LIMIT {DEPTH_CAP} + 1) b
 """
 
+# (SELECT judge_now()): asked once. As it stands it would be asked for every row, and no index could serve.
 _TEMPO = f"""
 SELECT date_trunc('minute', f.finished_at), count(*) FILTER (WHERE f.state = 'completed'),
        count(*) FILTER (WHERE f.state = 'failed'),
        percentile_cont(0.5) WITHIN GROUP (ORDER BY f.took) FILTER (WHERE f.state = 'completed'),
        percentile_cont(0.95) WITHIN GROUP (ORDER BY f.took) FILTER (WHERE f.state = 'completed')
 FROM (SELECT j.finished_at, j.state, extract(epoch FROM j.finished_at - j.created_at)::float AS took
-      FROM judging_job j WHERE j.finished_at > judge_now() - interval '1 hour'
+      FROM judging_job j WHERE j.finished_at > (SELECT judge_now()) - interval '1 hour'
       ORDER BY j.finished_at DESC LIMIT {JUDGED_CAP}) f
 GROUP BY 1 ORDER BY 1
 """
@@ -69,7 +70,7 @@ _COUNTS = """
 SELECT (SELECT count(*) FROM (SELECT 1 FROM judging_job WHERE state = 'running' LIMIT 10001) r),
        (SELECT count(*) FROM runners_runner WHERE state = 'pendingApproval'),
        (SELECT count(*) FROM judging_lane WHERE paused_at IS NOT NULL AND active),
-       (SELECT count(*) FROM (SELECT state FROM judging_job WHERE finished_at > judge_now() - interval '1 hour'
+       (SELECT count(*) FROM (SELECT state FROM judging_job WHERE finished_at > (SELECT judge_now()) - interval '1 hour'
                               ORDER BY finished_at DESC LIMIT 20000) f WHERE state = 'failed'),
        judge_now()
 """

@@ -29,10 +29,12 @@ RECENT = 200
 # Bounded by the index on (runner, claimed_at): a machine that judged a million jobs is read no further back.
 _RECORD = f"""
 SELECT count(*), count(*) FILTER (WHERE ending = 'reported'), count(*) FILTER (WHERE ending = 'expired'),
-       count(*) FILTER (WHERE failure), avg(extract(epoch FROM ended_at - claimed_at)) FILTER (WHERE ending = 'reported')
+       count(*) FILTER (WHERE failure OR ending = 'failed'),
+       avg(extract(epoch FROM ended_at - claimed_at)) FILTER (WHERE ending = 'reported')
 FROM (SELECT d.ending, d.ended_at, d.claimed_at,
              EXISTS (SELECT 1 FROM judging_ledgerrecord l WHERE l.job = d.job_id AND l.type = 'requeued'
-                     AND l.data->>'token' = d.token::text AND l.data->>'cause' = 'infrastructure failure') AS failure
+                     AND l.data->>'token' = d.token::text AND l.data->>'cause'
+                         IN ('infrastructure failure', 'contact with the runner was lost')) AS failure
       FROM judging_delivery d WHERE d.runner_id = %s AND d.ended_at IS NOT NULL
       ORDER BY d.claimed_at DESC LIMIT {RECENT}) d
 """

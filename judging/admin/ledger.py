@@ -19,6 +19,7 @@ from judging.models import Delivery, Job, LedgerRecord
 from runners.enrol import Clock
 
 STILL_HELD = "held"
+ENDINGS = ("reported", "released", "expired", "requeued", "failed", "cancelled")
 
 
 class OpenOrEnded(admin.SimpleListFilter):
@@ -29,7 +30,7 @@ class OpenOrEnded(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Still held, or by what ended it."""
-        return [(STILL_HELD, "still held"), *((word, word) for word in ("reported", "released", "expired", "requeued", "cancelled"))]
+        return [(STILL_HELD, "still held"), *((word, word) for word in ENDINGS)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
         """By the type of the record that ended it."""

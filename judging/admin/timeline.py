@@ -23,6 +23,7 @@ ENDINGS = {
     RecordType.EXPIRED,
     RecordType.REQUEUED,
     RecordType.REPORTED,
+    RecordType.FAILED,
     RecordType.CANCELLED,
     RecordType.DELETE_MARKED,
 }

@@ -34,6 +34,18 @@
     }
   }
 
+  // A part that is fetched again after the session ended must not show the login page inside the dashboard.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (!new URL(event.detail.xhr.responseURL, location).pathname.endsWith("/login/")) return;
+    event.detail.shouldSwap = false;
+    location.reload();
+  });
+  // Numbers that stopped coming are old; the page must say so rather than look healthy.
+  for (const name of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
+    document.addEventListener(name, (event) => event.detail.target?.classList.add("az-stale"));
+  }
+  document.addEventListener("htmx:afterSwap", (event) => event.detail.target?.classList.remove("az-stale"));
+
   let opener = null;
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.detail.target?.id === "modal-content") opener = event.detail.elt;
