@@ -28,11 +28,11 @@ from runners.agent.errors import AgentError, Interrupted, Unavailable
 from runners.agent.http import Http
 from runners.agent.identity import Identity, load_identity
 from runners.agent.journal import Bars
+from runners.agent.judgement import Progress
 from runners.agent.languages import Toolchains, find_toolchains
 from runners.agent.loop import Habits, Phase, Worker
 from runners.agent.outbox import Outbox
 from runners.agent.spool import Spool
-from runners.agent.standard_io.judge import Progress
 from runners.agent.work import PROBLEM_TYPES, Workshop
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from runners.agent.standard_io.judge import Progress as Tell
+from runners.agent.judgement import Progress as Tell
 
 LINE = "%(asctime)s %(levelname)s %(message)s"
 

@@ -17,10 +17,10 @@ from runners.agent.deliver import Courier, Delivered
 from runners.agent.enrolment import Enrolment
 from runners.agent.errors import AgentError, InfrastructureFailure, Interrupted, Unavailable
 from runners.agent.job import Claim, File
+from runners.agent.judgement import Progress
 from runners.agent.lease import Keeper
 from runners.agent.outbox import Outbox
 from runners.agent.spool import Finished
-from runners.agent.standard_io.judge import Progress
 from runners.agent.work import Workshop
 
 log = logging.getLogger(__name__)

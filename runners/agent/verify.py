@@ -17,9 +17,10 @@ from runners.agent.blob import Blob, holding
 from runners.agent.box import BoxSettings, open_box
 from runners.agent.cache import Cache
 from runners.agent.errors import InfrastructureFailure, Invalid
+from runners.agent.judgement import Submission
 from runners.agent.jury import Bench
 from runners.agent.languages import find_toolchains
-from runners.agent.standard_io.judge import Judge, Submission
+from runners.agent.standard_io.judge import Judge
 from runners.agent.standard_io.package import Package, read_package
 from runners.agent.verdicts import Verdict
 

@@ -15,19 +15,19 @@ from runners.agent.archive import unpack
 from runners.agent.blob import Blob, Capture, holding
 from runners.agent.box import Box, Cancelled
 from runners.agent.cache import Cache
+from runners.agent.details import compilation, details, log
 from runners.agent.errors import AgentError, InfrastructureFailure
 from runners.agent.job import Claim, File
+from runners.agent.judgement import Judgement, Progress, Submission
 from runners.agent.jury import Bench
+from runners.agent.kinds import KINDS, Kind, Readable
 from runners.agent.languages import Toolchains
 from runners.agent.printable import printable
 from runners.agent.spool import Finished
-from runners.agent.standard_io import TYPE
-from runners.agent.standard_io.details import compilation, details, log
-from runners.agent.standard_io.judge import Judge, Judgement, Progress, Submission
-from runners.agent.standard_io.package import Package, read_package
+from runners.agent.trial import Trial
 
 logger = logging.getLogger(__name__)
-PROBLEM_TYPES = (TYPE,)
+PROBLEM_TYPES = tuple(KINDS)
 REASON_CHARACTERS = 4000
 PROPS_LOG_CHARACTERS = 16 << 10
 """The whole document may have 256 KiB of JSON, in which one character can take six bytes."""
@@ -60,15 +60,16 @@ class Workshop:
         return judged(claim, judgement, notes, isolated=self.box.isolated)
 
     def _judge(self, claim: Claim, fetch: Fetch, cancelled: Cancelled, progress: Progress) -> tuple[tuple[str, ...], Judgement]:
-        if claim.problem_type not in PROBLEM_TYPES:
+        kind = KINDS.get(claim.problem_type)
+        if kind is None:
             raise InfrastructureFailure(f"this runner does not judge {claim.problem_type!r}")
         language, config, source = claim.language, claim.opaque("config"), claim.source
-        with self._package(claim.package, fetch) as package, self._source(source, fetch) as blob:
-            judge = Judge(self.box, self.toolchains, Bench(self.box, self.toolchains, self.cache), cancelled, progress)
-            return package.notes, judge.judge(package, config, Submission(blob, source.file_name, language))
+        with self._package(kind, claim.package, fetch) as package, self._source(source, fetch) as blob:
+            trial = Trial(self.box, self.toolchains, Bench(self.box, self.toolchains, self.cache), cancelled, progress)
+            return package.notes, kind.judge(trial).judge(package, config, Submission(blob, source.file_name, language))
 
     @contextlib.contextmanager
-    def _package(self, file: File, fetch: Fetch) -> Iterator[Package]:
+    def _package(self, kind: Kind, file: File, fetch: Fetch) -> Iterator[Readable]:
         """The package's unpacked folder, from the cache when it was there before."""
 
         def make(folder: Path) -> None:
@@ -80,7 +81,7 @@ class Workshop:
             zipped.unlink()
 
         with self.cache.entry(f"package-{file.sha256.lower()}", make) as folder:
-            yield read_package(folder / "content", notes=tuple(json.loads((folder / "notes.json").read_text())))
+            yield kind.read(folder / "content", tuple(json.loads((folder / "notes.json").read_text())))
 
     @contextlib.contextmanager
     def _source(self, file: File, fetch: Fetch) -> Iterator[Blob]:
@@ -123,7 +124,7 @@ def judged(claim: Claim, judgement: Judgement, notes: tuple[str, ...], *, isolat
 def props(claim: Claim, judgement: Judgement) -> Mapping[str, Any]:
     """For the participant: the costliest test, and what the compiler said."""
     document: dict[str, Any] = {
-        "type": TYPE,
+        "type": judgement.problem_type,
         "language": claim.language,
         "timeMs": max((one.time_ms for one in judgement.tests), default=0),
         "compilation": compilation(judgement, log_characters=PROPS_LOG_CHARACTERS),

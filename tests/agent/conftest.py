@@ -11,9 +11,10 @@ import pytest
 from runners.agent.blob import Blob
 from runners.agent.box import BoxSettings, Command, Limits, open_box
 from runners.agent.cache import Cache
+from runners.agent.judgement import Submission
 from runners.agent.jury import Bench
 from runners.agent.languages import find_toolchains
-from runners.agent.standard_io.judge import Judge, Submission
+from runners.agent.standard_io.judge import Judge
 from runners.agent.standard_io.package import read_package
 
 PLAIN = "limits: {timeMs: 1000, memoryBytes: 67108864}\ngroups:\n- {group: 1, points: 100}\n"

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from runners.agent.details import details, log
 from runners.agent.errors import InfrastructureFailure, Interrupted
-from runners.agent.standard_io.details import details, log
 from runners.agent.verdicts import Verdict
 from tests.agent.conftest import PLAIN, SUM
 
@@ -206,7 +206,7 @@ def test_a_checker_that_never_ends_is_never_a_participants_verdict(checked, judg
 
     from runners.agent import jury
 
-    monkeypatch.setattr("runners.agent.standard_io.judge.LIMITS", replace(jury.LIMITS, cpu_ms=300))
+    monkeypatch.setattr("runners.agent.trial.LIMITS", replace(jury.LIMITS, cpu_ms=300))
     with pytest.raises(InfrastructureFailure, match="stopped: cpu"):
         judge(checked, "python3", "a.py", "print(77)")
 

@@ -160,13 +160,11 @@ def test_the_first_line_that_says_something_is_the_reason(raw, line):
 def test_props_stay_small_whatever_the_compiler_says(tmp_path):
     import json
 
-    from runners.agent.standard_io.config import read_config
-    from runners.agent.standard_io.judge import Judgement
-    from runners.agent.standard_io.reading import Reading
+    from runners.agent.judgement import Judgement, RunLimits
     from runners.agent.verdicts import Verdict
 
-    config = read_config({"limits": {"timeMs": 1, "memoryBytes": 1 << 20}, "groups": [{"group": 1, "points": 1}]}, Reading())
-    judgement = Judgement(Verdict.COMPILATION_ERROR, config, config.limits, compiled=False, compiler_log="\x1b\U0001f600" * 40_000)
+    limits = RunLimits(1, 1 << 20)
+    judgement = Judgement("standard-io@1", Verdict.COMPILATION_ERROR, 1, limits, compiled=False, compiler_log="\x1b\U0001f600" * 40_000)
     claim = Claim.read({"jobId": "j", "leaseToken": "t", "props": {"language": "cpp"}}, granted_s=1)
 
     report = judged(claim, judgement, (), isolated=True).report

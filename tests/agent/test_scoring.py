@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from runners.agent.standard_io.config import Group
-from runners.agent.standard_io.package import Test as PackageTest
-from runners.agent.standard_io.scoring import Judged, overall, score_group
+from runners.agent.judgement import Group, Judged
+from runners.agent.judgement import Test as PackageTest
+from runners.agent.scoring import overall, score_group
 from runners.agent.verdicts import Verdict
 
 

@@ -68,7 +68,7 @@ class Starving:
 
 def steadily(box):
     judge = Judge(box, None, None, lambda: False)  # type: ignore[arg-type]
-    return judge._steadily(lambda: (box.run(None, None),))
+    return judge.steadily(lambda: (box.run(None, None),))
 
 
 def test_a_starved_run_is_made_once_more():

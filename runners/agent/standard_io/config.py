@@ -3,48 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 from runners.agent.errors import Invalid
+from runners.agent.judgement import Group, RunLimits
+from runners.agent.reading import Reading
 from runners.agent.standard_io import TYPE
-from runners.agent.standard_io.reading import Reading
 
 MAX_CONFIG_BYTES = 1 << 20
-OUTPUT_BYTES = 64 << 20
 MAX_TIME_MS = 600_000
 MIN_MEMORY, MAX_MEMORY = 1 << 20, 1 << 36
 LIMITS = frozenset({"timeMs", "memoryBytes", "outputBytes"})
 TOP = frozenset({"type", "limits", "overrideLimits", "languages", "groups", "checker", "interactor"})
 GROUP = frozenset({"group", "points", "examples", "limits"})
-
-
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    """What one run of the submission may use."""
-
-    time_ms: int
-    memory_bytes: int
-    output_bytes: int = OUTPUT_BYTES
-
-    def overridden(self, by: Mapping[str, int]) -> RunLimits:
-        """The same with the members that `by` names replaced."""
-        return RunLimits(by.get("timeMs", self.time_ms), by.get("memoryBytes", self.memory_bytes), by.get("outputBytes", self.output_bytes))
-
-    def document(self) -> dict[str, int]:
-        return {"timeMs": self.time_ms, "memoryBytes": self.memory_bytes, "outputBytes": self.output_bytes}
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Tests that are won or lost together."""
-
-    group: int
-    points: float
-    examples: bool = False
-    limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +41,10 @@ class Config:
     groups: tuple[Group, ...]
     checker: Jury | None
     interactor: Jury | None
+
+    @property
+    def max_score(self) -> float:
+        return sum(group.points for group in self.groups)
 
     def limits_for(self, group: Group | None, *, family: str, language: str) -> RunLimits:
         """The general limits, the group's over them, then the language family's, then the language's own.

@@ -4,100 +4,51 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
+from dataclasses import dataclass, replace
 from typing import Any
 
+from runners.agent.blame import Bad, interactor_first, misbehaved
 from runners.agent.blob import Blob, holding
-from runners.agent.box import Box, Cancelled, Command, Ended, Limits, Outcome
+from runners.agent.box import Outcome
 from runners.agent.compare import compare_tokens
-from runners.agent.errors import InfrastructureFailure, Interrupted
-from runners.agent.jury import BROKEN_PIPE, LIMITS, Bench, Word, word_of
-from runners.agent.languages import TABLE, Language, Toolchains
-from runners.agent.programs import Built, Program, Source, build, source_name
-from runners.agent.standard_io.blame import Bad, interactor_first, misbehaved
-from runners.agent.standard_io.config import Config, RunLimits
-from runners.agent.standard_io.package import Package, Test
-from runners.agent.standard_io.scoring import GroupScore, Judged, overall, score_group
+from runners.agent.errors import Interrupted
+from runners.agent.judgement import Judged, Judgement, RunLimits, Submission, Test
+from runners.agent.jury import BROKEN_PIPE, Word, word_of
+from runners.agent.languages import Language
+from runners.agent.programs import Program
+from runners.agent.scoring import overall, score_group
+from runners.agent.standard_io import TYPE
+from runners.agent.standard_io.config import Config
+from runners.agent.standard_io.package import Package
+from runners.agent.trial import Trial, known_language
 from runners.agent.verdicts import Verdict
 
-Progress = Callable[[int, int], None]
-"""Called with the tests done and the tests in all."""
-
 
 @dataclass(frozen=True, slots=True)
-class Submission:
-    """What a participant sent."""
-
-    source: Blob
-    file_name: str
-    language: str
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The whole result of one submission."""
-
-    verdict: Verdict
-    config: Config
-    limits: RunLimits
-    """The general limits for this language."""
-
-    reason: str = ""
-    compiled: bool | None = None
-    """None when nothing was compiled."""
-
-    compiler_log: str = ""
-    tests: tuple[Judged, ...] = ()
-    groups: tuple[GroupScore, ...] = ()
-
-    @property
-    def score(self) -> float:
-        return sum(group.score for group in self.groups)
-
-    @property
-    def max_score(self) -> float:
-        return sum(group.points for group in self.config.groups)
-
-
-@dataclass(frozen=True, slots=True)
-class Judge:
+class Judge(Trial):
     """Judges submissions in one box."""
-
-    box: Box
-    toolchains: Toolchains
-    bench: Bench
-    cancelled: Cancelled
-    progress: Progress = field(default=lambda _done, _total: None)
 
     def judge(self, package: Package, over: Mapping[str, Any], submission: Submission) -> Judgement:
         """Raises InfrastructureFailure when there can be no verdict, Interrupted when told to stop."""
         config = package.configured(over)
         language = known_language(submission.language)
         limits = config.limits_for(None, family=language.family, language=language.id)
+        judgement = Judgement(TYPE, Verdict.ACCEPTED, config.max_score, limits)
         if not config.allows(family=language.family, language=language.id):
-            return Judgement(Verdict.POLICY_VIOLATION, config, limits, reason=f"{language.id} is not allowed here")
-        if language.id not in self.toolchains.languages:
-            raise InfrastructureFailure(f"this runner has no toolchain for {language.id!r}")
-        built = self._compile(language, submission)
+            return replace(judgement, verdict=Verdict.POLICY_VIOLATION, reason=f"{language.id} is not allowed here")
+        built = self.compile(language, submission)
+        judgement = replace(judgement, compiled=built.program is not None, compiler_log=built.log)
         if built.program is None:
-            return Judgement(Verdict.COMPILATION_ERROR, config, limits, compiled=False, compiler_log=built.log)
+            return replace(judgement, verdict=Verdict.COMPILATION_ERROR)
         with contextlib.closing(built.program) as program:
             tests = self._tests(package, config, program)
         groups = tuple(score_group(group, tests) for group in config.groups)
-        return Judgement(overall(tests), config, limits, compiled=True, compiler_log=built.log, tests=tests, groups=groups)
-
-    def _compile(self, language: Language, submission: Submission) -> Built:
-        name = source_name(submission.file_name or f"main{language.extensions[0]}", language)
-        extension = PurePosixPath(name).suffix
-        if extension.lower() not in language.extensions:
-            return Built(None, f"{language.id} takes {', '.join(language.extensions)}, not {extension or 'a name without extension'!r}")
-        return build(self.box, self.toolchains, language, Source(name, {name: submission.source}), self.cancelled)
+        return replace(judgement, verdict=overall(tests), tests=tests, groups=groups)
 
     def _tests(self, package: Package, config: Config, program: Program) -> tuple[Judged, ...]:
         """In order. The rest of a group that has failed is skipped: its points are gone whatever it would do."""
         judged: list[Judged] = []
-        failed: set[int] = set()
+        failed: set[int | str] = set()
         with contextlib.ExitStack() as stack:
             attempt = self._attempt(package, config, program, stack)
             for done, test in enumerate(package.tests):
@@ -132,8 +83,8 @@ class Judge:
     def _run(self, test: Test, limits: RunLimits, program: Program, checker: Program | None) -> Judged:
         given = Blob.of_file(test.input)
         with holding(given):
-            command = replace(self._start(program, limits), stdin=given)
-            outcome = self._steadily(lambda: (self.box.run(command, self.cancelled),))[0]
+            command = replace(self.start(program, limits), stdin=given)
+            outcome = self.steadily(lambda: (self.box.run(command, self.cancelled),))[0]
             with contextlib.closing(outcome):
                 if bad := misbehaved(outcome, limits):
                     return _judged(test, outcome, bad)
@@ -145,7 +96,7 @@ class Judge:
 
     def _check(self, checker: Program, given: Blob, output: Blob, answer: Blob) -> Word:
         data = {"input": given, "output": output, "answer": answer}
-        outcome = self.box.run(self._jury_command(checker, data), self.cancelled)
+        outcome = self.box.run(self.jury_command(checker, data), self.cancelled)
         with contextlib.closing(outcome):
             return word_of(outcome, checker.language, "checker")
 
@@ -153,9 +104,9 @@ class Judge:
         given = Blob.of_file(test.input)
         answer = Blob.of_file(test.answer) if test.answer else Blob.of(b"")
         with holding(given, answer):
-            mine = self._start(program, limits)
-            theirs = self._jury_command(interactor, {"input": given, "answer": answer}, extra_wall_ms=mine.limits.wall_ms)
-            outcome, other = self._steadily(lambda: self.box.converse(mine, theirs, self.cancelled))
+            mine = self.start(program, limits)
+            theirs = self.jury_command(interactor, {"input": given, "answer": answer}, extra_wall_ms=mine.limits.wall_ms)
+            outcome, other = self.steadily(lambda: self.box.converse(mine, theirs, self.cancelled))
         with contextlib.closing(outcome), contextlib.closing(other):
             return self._dialogue_judged(test, limits, outcome, other, interactor.language)
 
@@ -169,32 +120,6 @@ class Judge:
                 return _judged(test, outcome, (Verdict.WRONG_ANSWER, "ended before the dialogue did"))
         word = word_of(other, language, "interactor")
         return _judged(test, outcome, bad) if bad and not word.refused else _by_word(test, outcome, word, "interactor")
-
-    def _start(self, program: Program, limits: RunLimits) -> Command:
-        argv = program.command(self.toolchains, limits.memory_bytes)
-        return Command(argv, Limits(limits.time_ms, limits.memory_bytes, limits.output_bytes), files=program.files)
-
-    def _jury_command(self, program: Program, data: Mapping[str, Blob], *, extra_wall_ms: int = 0) -> Command:
-        argv = (*program.command(self.toolchains, LIMITS.memory_bytes), *data)
-        return Command(argv, replace(LIMITS, extra_wall_ms=extra_wall_ms), files=program.files, data=data)
-
-    def _steadily(self, run: Callable[[], tuple[Outcome, ...]]) -> tuple[Outcome, ...]:
-        """A run that mostly waited for a processor says nothing of the program: once more, then it is the machine's fault."""
-        for _ in range(2):
-            outcomes = run()
-            if all(outcome.ended is not Ended.STARVED for outcome in outcomes):
-                return outcomes
-            for outcome in outcomes:
-                outcome.close()
-        raise InfrastructureFailure("machine overloaded: a run got too little of a processor, twice")
-
-
-def known_language(identifier: str) -> Language:
-    """The table's entry. Raises InfrastructureFailure for an id nobody here knows."""
-    for language in TABLE:
-        if language.id == identifier:
-            return language
-    raise InfrastructureFailure(f"unknown language {identifier[:100]!r}")
 
 
 def _judged(test: Test, outcome: Outcome, bad: Bad) -> Judged:

@@ -9,24 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from runners.agent.errors import Invalid
+from runners.agent.judgement import Test
 from runners.agent.overlay import overlay
+from runners.agent.reading import Reading
 from runners.agent.standard_io.config import Config, parse_yaml, read_config
-from runners.agent.standard_io.reading import Reading
 
 TEST_NAME = re.compile(r"(?P<group>[0-9]{1,9})(?P<letters>[A-Za-z]*)\.(?P<kind>in|out)")
 KNOWN_AT_TOP = frozenset({"config.yml", "tests", "checker", "interactor", "submissions"})
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """One input and its answer; `number` counts from 1 in judging order."""
-
-    number: int
-    name: str
-    group: int
-    input: Path
-    answer: Path | None
-    """None when the package has no `.out`: an empty answer, for a checker or an interactor to ignore."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 
 from runners.agent.box import Ended, Outcome
+from runners.agent.judgement import RunLimits
 from runners.agent.jury import BROKEN_PIPE
-from runners.agent.standard_io.config import RunLimits
 from runners.agent.verdicts import Verdict
 
 Bad = tuple[Verdict, str]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from runners.agent.judgement import GroupScore, Judged, Judgement
 from runners.agent.printable import printable
 from runners.agent.programs import LOG_CHARACTERS
-from runners.agent.standard_io import TYPE
-from runners.agent.standard_io.judge import Judgement
-from runners.agent.standard_io.scoring import GroupScore, Judged
 
 NOTES = 50
 
@@ -16,7 +14,7 @@ NOTES = 50
 def details(judgement: Judgement) -> dict[str, Any]:
     """For the participant and the jury alike: what was run, how it ended, what it was worth."""
     document: dict[str, Any] = {
-        "type": TYPE,
+        "type": judgement.problem_type,
         "verdict": str(judgement.verdict),
         "limits": judgement.limits.document(),
         "score": judgement.score,
