@@ -21,7 +21,7 @@ from contests.admin.roster import Roster
 from contests.models import Activity, Organization, Round
 from judging import marks, overview
 from judging.admin.actions import Reason, Said, act
-from judging.admin.pages import Page
+from judging.admin.pages import MOMENTS, Page
 from judging.admin.pools import PoolChoice
 from judging.errors import Refusal
 from judging.models import Lane
@@ -112,6 +112,7 @@ class RoundsOf(TabularInline):
     extra = 0
     can_delete = False
     show_change_link = True
+    formfield_overrides = MOMENTS
     tab = False
 
 
@@ -140,7 +141,8 @@ class ActivityPages(Settled):
     fields: Any = [
         ("title", "slug"),
         "organization",
-        ("opens_at", "closes_at"),
+        "opens_at",
+        "closes_at",
         ("pools", "runners"),
         ("priority", "grain"),
         ("enrolment_open", "demo"),
@@ -232,7 +234,7 @@ class RoundPages(Settled):
     list_select_related = ["activity"]
     autocomplete_fields = ["activity"]
     search_fields = ("title", "activity__title", "activity__slug")
-    fields: Any = ["activity", ("position", "title"), ("opens_at", "closes_at"), ("pools", "runners")]
+    fields: Any = ["activity", ("position", "title"), "opens_at", "closes_at", ("pools", "runners")]
     settled = ("activity", "pools")
     when_empty = "A round is made on its activity's page, or here."
     actions_detail = ["retag"]

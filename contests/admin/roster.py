@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 from django.utils.html import format_html, format_html_join
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
 from contests import roster
 from contests.roster import MOST_LINES, Line
@@ -30,7 +30,7 @@ class Roster(Reason):
             {"rows": 6, "class": "az-json", "spellcheck": "false", "placeholder": "team-1, Blue Team, blue-password"}
         ),
     )
-    file = forms.FileField(label="Or a CSV file", required=False)
+    file = forms.FileField(label="Or a CSV file", required=False, widget=UnfoldAdminFileFieldWidget)
     sure = forms.BooleanField(label="I have seen every line: take them in", required=False, widget=UnfoldBooleanSwitchWidget)
     data: Any
     field_order = ("table", "file", "reason", "sure")

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
 from judging import library, marks
 from judging.admin.actions import Reason, Said, act
@@ -31,7 +31,10 @@ class NewVersion(Reason):
     """The package of a new version, looked over before anything is kept."""
 
     package = forms.FileField(
-        label="Package", required=False, help_text="A ZIP file. Without one runners report an infrastructure failure."
+        label="Package",
+        required=False,
+        widget=UnfoldAdminFileFieldWidget,
+        help_text="A ZIP file. Without one runners report an infrastructure failure.",
     )
     props = forms.CharField(
         label="Properties",

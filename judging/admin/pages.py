@@ -45,6 +45,9 @@ class Moment(UnfoldAdminTextInputWidget):
         return {**super().build_attrs(base_attrs, extra_attrs), "step": "1", "title": "UTC"}
 
 
+MOMENTS: Any = {models.DateTimeField: {"form_class": forms.DateTimeField, "widget": Moment}}
+
+
 class Page(ModelAdmin):
     """Any page of ours. `when_empty` says what to do next where there is nothing to show.
 
@@ -59,7 +62,7 @@ class Page(ModelAdmin):
     list_disable_select_all = True
     actions: Any = None
     when_empty = ""
-    formfield_overrides = {models.DateTimeField: {"form_class": forms.DateTimeField, "widget": Moment}}
+    formfield_overrides = MOMENTS
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The list, under its own name."""
@@ -77,6 +80,13 @@ class Page(ModelAdmin):
         """What this account may see here; a row's own page shows no more."""
         found: QuerySet[Any] = super().get_queryset(request)
         return found
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """As Unfold makes it; what holds a moment says in which zone."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None and isinstance(db_field, models.DateTimeField):
+            field.help_text = "UTC"
+        return field
 
     def label(self, row: Any) -> object:
         """What a row is called where several are listed to be confirmed."""
