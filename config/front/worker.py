@@ -21,6 +21,7 @@ class FrontWorker(UvicornWorker):
         "ws_per_message_deflate": False,
         # Existing clients of the channel read one frame a second while they judge: a ping would be one too many.
         "ws_ping_interval": None,
+        "ws": "config.front.websocket:Connection",
         "ws_max_size": channel_max_bytes(),
         # Uploads under way get this long, and are cut before gunicorn kills the worker.
         "timeout_graceful_shutdown": 8,

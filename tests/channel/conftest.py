@@ -159,6 +159,15 @@ def until(condition, seconds: float = 5.0) -> None:
         time.sleep(0.02)
 
 
+def is_quiet() -> bool:
+    """Whether no server works on the database: its tables are about to be emptied."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"
+        )
+        return cursor.fetchone()[0] == 0
+
+
 @contextmanager
 def serving(**environment: str):
     """The site on a free port and on the test's database, for as long as the block lasts."""
@@ -195,6 +204,7 @@ def hall(served, clock):
     """A hall on the common server."""
     with ExitStack() as lines:
         yield Hall(served, factories.work(), lines)
+    until(is_quiet)
 
 
 @pytest.fixture

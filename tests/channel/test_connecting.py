@@ -1,5 +1,6 @@
 """Who may connect, and how keys end (channel-protocol §1)."""
 
+import json
 import time
 
 import pytest
@@ -163,7 +164,7 @@ def test_a_message_that_is_too_long_closes_and_leaves_the_job_to_its_lease(hall,
 def test_a_message_as_long_as_allowed_is_taken(hall, runner):
     wire = hall.connect(runner)
     job = hall.running(wire)
-    frame = len('{"event": "completed", "job": "%s", "results": [{"exit_code": 0, "stdout": ""}]}' % job)
+    frame = len(json.dumps({"event": "completed", "job": str(job), "results": [{"exit_code": 0, "stdout": ""}]}))
 
     wire.say("completed", job=job, results=[{"exit_code": 0, "stdout": "x" * (4 * 2**20 - frame)}])
 

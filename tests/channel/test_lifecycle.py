@@ -119,7 +119,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("state", "message", "answer", "left"), CELLS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("state", "message", "answer", "left"), CELLS, ids=str)
 def test_every_message_in_every_state_on_the_connection_that_executes(case, state, message, answer, left):
     case.to(state)
 

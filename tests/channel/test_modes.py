@@ -229,9 +229,8 @@ def test_what_a_machine_says_of_itself_is_kept(hall, runner, wire):
 def test_a_run_of_half_a_character_is_not_lost(hall, wire):
     job = hall.running(wire)
 
-    wire.send(
-        '{"event": "completed", "job": "%s", "results": [{"exit_code": 0, "stdout": "{\\"verdict\\": \\"Accepted \\ud83d\\"}"}]}' % job
-    )
+    results = r'[{"exit_code": 0, "stdout": "{\"verdict\": \"Accepted \ud83d\"}"}]'
+    wire.send(f'{{"event": "completed", "job": "{job}", "results": {results}}}')
 
     assert wire.hear() == {"event": "ack", "job": str(job)}
     until(lambda: stored(job).state == "completed")

@@ -13,7 +13,7 @@ from judging.channel import frames, outputs
 from judging.models import Outcome, Problem, Thread
 from runners.models import Runner
 from tests import factories
-from tests.channel.conftest import ACCEPTED, OPERATOR, Hall, serving, stored, until
+from tests.channel.conftest import ACCEPTED, OPERATOR, Hall, is_quiet, serving, stored, until
 from tests.contract.postgres import _until_waiting
 
 LAPSED = 101
@@ -31,6 +31,7 @@ def hasty(impatient, clock):
     """A hall on the impatient server."""
     with ExitStack() as lines:
         yield Hall(impatient, factories.work(), lines)
+    until(is_quiet)
 
 
 def reconnected(hall, runner, wire):

@@ -1,0 +1,237 @@
+"""Bytes nobody should send, and runners that take nothing: no error, no leak, nobody else the worse for it."""
+
+import random
+import socket
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
+
+from tests import factories
+from tests.channel.conftest import ACCEPTED, Hall, Wire, is_quiet, serving, stored, until
+
+
+def worker(served) -> int:
+    """The process id of the one worker."""
+    children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
+    return int(children[0])
+
+
+def sockets(served) -> int:
+    """How many sockets the worker has open."""
+    found = Path(f"/proc/{worker(served)}/fd")
+    return sum(1 for link in found.iterdir() if _target(link).startswith("socket:"))
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
+
+
+def raw(wire: Wire, data: bytes) -> None:
+    """Bytes past the client's own manners."""
+    wire.socket.socket.sendall(data)
+
+
+def frame(opcode: Opcode, data: bytes, *, fin: bool = True) -> bytes:
+    return Frame(opcode, data, fin).serialize(mask=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (frame(Opcode.TEXT, b"\xff\xfe"), 1007),
+        (frame(Opcode.CONT, b"no beginning"), 1002),
+        (frame(Opcode.TEXT, b"{", fin=False) + frame(Opcode.TEXT, b"}"), 1002),
+        (b"\x81\x05hello", 1002),
+        (b"\xf1\x80\x00\x00\x00\x00", 1002),
+        (b"\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00", 1009),
+    ],
+    ids=["invalid UTF-8", "a stray fragment", "a message in a message", "unmasked", "reserved bits", "eight exbibytes"],
+)
+def test_what_breaks_the_protocol_closes_with_its_code(hall, wire, data, code):
+    job = hall.running(wire)
+
+    raw(wire, data)
+
+    assert wire.closed()[0] == code
+    assert stored(job).state == "running"
+
+
+def test_sixteen_mebibytes_in_fragments_are_too_much(hall, wire):
+    hall.running(wire)
+    piece = bytes(2**20)
+    try:
+        raw(wire, frame(Opcode.TEXT, piece, fin=False))
+        for _ in range(15):
+            raw(wire, frame(Opcode.CONT, piece, fin=False))
+    except OSError:
+        pass
+
+    assert wire.closed()[0] == 1009
+
+
+def test_depth_is_no_way_in(hall, wire):
+    job = hall.running(wire)
+    wire.send('{"event": "completed", "x": ' + "[" * 200_000)
+    wire.send('{"event": "heartbeat", "x": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    assert wire.is_silent()
+
+    assert wire.ask("heartbeat") == {"event": "ack", "job": str(job)}
+
+
+def rubbish(random_: random.Random) -> str | bytes:
+    """One message of any kind."""
+    members = [
+        '"event"',
+        '"job"',
+        '"results"',
+        '"error"',
+        '"poll_timeout"',
+        "null",
+        "1e999",
+        "{}",
+        "[]",
+        '"\\ud800"',
+        '"ready"',
+        '"heartbeat"',
+    ]
+    match random_.randrange(5):
+        case 0:
+            return bytes(random_.randrange(256) for _ in range(random_.randrange(200)))
+        case 1:
+            return "".join(chr(random_.randrange(1, 0xD7FF)) for _ in range(random_.randrange(200)))
+        case 2:
+            return "{" + ",".join(f"{random_.choice(members)}:{random_.choice(members)}" for _ in range(4)) + "}"
+        case 3:
+            event, rest = random_.choice(["heartbeat", "running", "ready", "x"]), random_.choice(["}", "", ', "job": 5}'])
+            return f'{{"event": "{event}"{rest}'
+        case _:
+            return f'{{"event": "completed", "job": "00000000-0000-7000-8000-{random_.randrange(2**48):012x}", "results": []}}'
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_messages_harm_nobody(hall, served, seed):
+    """In every mode, while another runner works: whatever is said is answered by the protocol's own words, or by its close."""
+    random_ = random.Random(seed)
+    bystander = hall.connect(hall.runner())
+    job = hall.running(bystander)
+    before = sockets(served)
+    hostile = hall.runner()
+    for _ in range(6):
+        wire = hall.connect(hostile)
+        for _ in range(30):
+            wire.send(rubbish(random_))
+        heard = drained(wire)
+        assert {told["event"] for told in heard} <= {"ack", "cancel", "job", "no_job"}
+        wire.close()
+        assert bystander.ask("heartbeat") == {"event": "ack", "job": str(job)}
+    until(lambda: sockets(served) <= before)
+    bystander.ask("completed", job=job, results=ACCEPTED)
+    until(lambda: stored(job).state == "completed")
+
+
+def drained(wire):
+    heard = []
+    try:
+        while True:
+            heard.append(wire.hear(0.05))
+    except (TimeoutError, ConnectionClosed):
+        return heard
+
+
+def test_a_runner_that_reads_nothing_holds_up_nobody(hall, served):
+    bystander = hall.connect(hall.runner())
+    job = hall.running(bystander)
+    deaf = hall.connect(hall.runner())
+    deaf.socket.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    hall.running(deaf)
+    # Past the client, whose own thread reads.
+    heartbeat = frame(Opcode.TEXT, b'{"event": "heartbeat"}')
+    for _ in range(50):
+        raw(deaf, heartbeat * 10)
+        began = time.monotonic()
+        assert bystander.ask("heartbeat") == {"event": "ack", "job": str(job)}
+        assert time.monotonic() - began < 2
+
+
+def test_lines_cut_in_the_middle_of_anything_leave_nothing_behind(hall, served):
+    runner = hall.runner()
+    until(is_quiet)
+    before = sockets(served)
+    for cut in range(10):
+        wire = hall.connect(runner)
+        if cut % 3 == 0:
+            wire.say("ready", poll_timeout=60)
+        if cut % 3 == 1:
+            raw(wire, b"\x81\xfe\x10\x00\x00\x00\x00\x00half a frame")
+        wire.drop()
+
+    until(lambda: sockets(served) <= before)
+    until(is_quiet)
+
+
+@pytest.mark.slow
+def test_a_thousand_idle_channels_cost_little_and_hold_nothing(movable_clock, clock):
+    """Memory each, no database connection, and a job reaches the right one of them at once."""
+    many = 1000
+    with serving(ASSIZE_CHANNEL_ATTEMPTS="100000") as site, ExitStack() as lines:
+        hall = Hall(site, factories.work(), lines)
+        crowd = hall.runner(problem_types=("other@1",))
+        runner = hall.runner()
+        for _ in range(20):
+            hall.connect(crowd)
+        before = memory(site)
+        opened = [handshake(hall, crowd) for _ in range(many)]
+        for line in opened:
+            line.sendall(frame(Opcode.TEXT, b'{"event": "ready", "poll_timeout": 900}'))
+        wire = hall.connect(runner)
+        wire.say("ready", poll_timeout=900)
+        until(lambda: is_quiet_for(1.0), 60)
+        each = (memory(site) - before) / many
+
+        began = time.monotonic()
+        job = hall.submit()
+        assert wire.hear()["uuid"] == str(job)
+        seconds = time.monotonic() - began
+
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'")
+            assert cursor.fetchone()[0] == 0
+        assert each < 64 * 1024
+        assert seconds < 1
+        for line in opened:
+            line.close()
+
+
+def is_quiet_for(seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not is_quiet():
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def memory(site) -> int:
+    """The worker's resident memory in bytes."""
+    lines = Path(f"/proc/{worker(site)}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
+
+
+def handshake(hall, runner) -> socket.socket:
+    """A connection without a client's thread."""
+    line = socket.create_connection(("127.0.0.1", hall.served.port))
+    line.sendall(
+        f"GET /v0/runners/{runner}/channel HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
+        f"Authorization: Bearer {hall.keys[runner]}\r\n\r\n".encode()
+    )
+    assert line.recv(1024).startswith(b"HTTP/1.1 101")
+    return line
