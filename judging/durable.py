@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from judging.errors import StorageBusy, StorageUnavailable
 
@@ -19,10 +19,22 @@ def one_transaction() -> Iterator[None]:
 
     Raises StorageBusy when a lock or statement timeout ended it, StorageUnavailable when the database is gone.
     """
+    with one_look(), transaction.atomic(durable=True):
+        yield
+
+
+@contextmanager
+def one_look() -> Iterator[None]:
+    """What a verb reads before or after its transactions, with the same answers when the database cannot serve it.
+
+    A connection that broke is dropped, so that the process's next call opens another: commands and tickers have no
+    request whose end would do it. Raises StorageBusy, StorageUnavailable.
+    """
     try:
-        with transaction.atomic(durable=True):
-            yield
+        yield
     except (OperationalError, InterfaceError) as error:
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
         raise storage_refusal(error) from error
 
 
@@ -30,4 +42,4 @@ def storage_refusal(error: Exception) -> StorageBusy | StorageUnavailable:
     """The refusal that says what a database error means to the caller."""
     if getattr(error.__cause__, "sqlstate", None) in _BUSY:
         return StorageBusy()
-    return StorageUnavailable("The database does not answer; nothing was changed, try again.")
+    return StorageUnavailable("The database does not answer; try again.")

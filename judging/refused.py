@@ -8,7 +8,7 @@ from uuid import UUID
 
 import structlog
 
-from judging.durable import one_transaction
+from judging.durable import one_look, one_transaction
 from judging.errors import LeaseForeign, LeaseStale, Refusal
 from judging.hold import Hold, hold_job
 from judging.models import Delivery, LedgerRecord
@@ -38,9 +38,9 @@ def hold_by_lease(job: UUID, asked: str, *, token: UUID | None, runner: UUID, **
 
 def _put_on_record(job: UUID, token: UUID, actor: str, data: dict[str, Scalar]) -> None:
     """Write the record in a transaction of its own; the caller hears of its own refusal, whatever becomes of this."""
-    if not _is_news(job, token, actor):
-        return
     try:
+        if not _is_news(job, token, actor):
+            return
         with one_transaction():
             held = hold_job(job)
             # Asked again under the lock: a runner that calls many times at once is kept to the same number.
@@ -51,6 +51,7 @@ def _put_on_record(job: UUID, token: UUID, actor: str, data: dict[str, Scalar]) 
         log.warning("refusal_not_recorded", job=str(job), token=str(token), code=refusal.code)
 
 
+@one_look()
 def _is_news(job: UUID, token: UUID, actor: str) -> bool:
     """Whether this lease was ever handed out for this job, and has room for one more refusal of this runner.
 

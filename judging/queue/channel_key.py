@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from judging.durable import one_transaction
+from judging.durable import one_look, one_transaction
 from judging.errors import NotFound, RunnerNotApproved
 from judging.hold import hold_job
 from judging.models import Job
@@ -30,7 +30,9 @@ def replace_channel_key(runner: UUID, *, by: str) -> str:
         announce(Concerns(runner))
     if replaced:
         on_channel = Job.objects.filter(runner=runner, state=JobState.RUNNING, channel=True)
-        for job in list(on_channel.values_list("id", flat=True)):
+        with one_look():
+            held = list(on_channel.values_list("id", flat=True))
+        for job in held:
             _take_back(job, runner=runner, by=by)
     return key
 

@@ -22,15 +22,14 @@ from judging.states import Cause, RecordType
 
 # What travels with the job is read under the lock, in the same round trip, for the head of a thread that is free.
 CLAIM = f"""
-SELECT {COLUMNS}, p.answer, d.* FROM judge_pick(%s, %s) p
+SELECT {COLUMNS}, p.answer, d.* FROM judge_pick(%s, true) p
 LEFT JOIN LATERAL judge_hold(p.thread, NULL, false) h ON true
 LEFT JOIN LATERAL judge_document(CASE WHEN p.answer = 'ready' AND (h.job).id = (h.thread).head THEN (h.job).submission_id END) d ON true
 """
 _DOCUMENT = 7
 """How many columns judge_document answers; the pick's answer stands before them."""
 _LOOKS = 16
-_TIDYING = 8
-"""Of these, so many may end lapsed leases first, the longest lapsed before the others; the rest are for taking."""
+"""How often one claim looks: each look but the last may have ended a lapsed lease, or given up a job without hand-outs."""
 
 
 class Nothing(Enum):
@@ -87,18 +86,18 @@ def claim_on_channel(runner: UUID) -> ClaimedJob | Nothing:
 
 
 def _claim(runner: UUID, terms: Terms) -> ClaimedJob | Nothing:
-    for look in range(_LOOKS):
+    for _ in range(_LOOKS):
         with one_transaction():
-            answer = _look(runner, terms, end_lapsed=look < _TIDYING)
+            answer = _look(runner, terms)
         if answer is not None:
             return answer
     return Nothing.WANT_OF_WORK
 
 
-def _look(runner: UUID, terms: Terms, *, end_lapsed: bool) -> ClaimedJob | Nothing | None:
+def _look(runner: UUID, terms: Terms) -> ClaimedJob | Nothing | None:
     """One look at the queue; None when it only tidied what stood in the way and must look again."""
     with connection.cursor() as cursor:
-        cursor.execute(CLAIM, [runner, end_lapsed])
+        cursor.execute(CLAIM, [runner])
         rows: Sequence[Sequence[Any]] = cursor.fetchall()
     answer = rows[0][-1 - _DOCUMENT]
     if answer == "unapproved":

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
-from judging.durable import one_transaction
+from judging.durable import one_look, one_transaction
 from judging.errors import NotFound
 from judging.hold import hold_thread
 from judging.models import Submission, Ticket
@@ -24,7 +24,8 @@ def delete_submission(submission: UUID, *, by: str, reason: str, forget_keys: bo
 
     `forget_keys` also frees its idempotency keys, for a rehearsal that starts again. Raises NotFound.
     """
-    row = Submission.objects.filter(id=submission).only("thread_id").first()
+    with one_look():
+        row = Submission.objects.filter(id=submission).only("thread_id").first()
     if row is None:
         raise NotFound
     with one_transaction():
@@ -44,5 +45,6 @@ def delete_work_of(*, by: str, reason: str, authors: Iterable[UUID] = (), lanes:
     """Withdraw every submission of these participants and in these lanes; how many this call withdrew."""
     live = Submission.objects.filter(deleted_at=None)
     found = live.filter(author__in=list(authors)) | live.filter(lane__in=list(lanes))
-    ids = list(found.order_by("id").values_list("id", flat=True))
+    with one_look():
+        ids = list(found.order_by("id").values_list("id", flat=True))
     return sum(delete_submission(submission, by=by, reason=reason, forget_keys=forget_keys) for submission in ids)

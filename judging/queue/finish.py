@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from judging.channel import outputs
-from judging.durable import one_transaction
+from judging.durable import one_look, one_transaction
 from judging.errors import NotFound, NotStarted
 from judging.hold import Hold, hold_job
 from judging.models import Delivery, Outcome, OutcomeKind, ProblemVersion, Submission
@@ -108,6 +108,7 @@ def _heard(job: UUID, runner: UUID, token: UUID | None) -> Iterator[Word | None]
         held.write()
 
 
+@one_look()
 def last_delivery(job: UUID, runner: UUID) -> UUID | None:
     """The token under which this runner held the job last."""
     return Delivery.objects.filter(job=job, runner=runner).order_by("-fence").values_list("token", flat=True).first()

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from judging.channel import outputs
 from judging.channel.adapters import Unreadable, verdict_of
-from judging.durable import one_transaction
+from judging.durable import one_look, one_transaction
 from judging.errors import NotFound, Refusal
 from judging.hold import Hold, hold_job
 from judging.models import Outcome, OutcomeKind, Problem
@@ -29,16 +29,18 @@ def process(outcome: UUID) -> bool:
 
     Any number may do it at once. Raises StorageUnavailable; then the sweep tries again.
     """
-    row = Outcome.objects.filter(id=outcome, kind=OutcomeKind.COMPLETED, processed_at=None).first()
-    if row is None:
+    with one_look():
+        row = Outcome.objects.filter(id=outcome, kind=OutcomeKind.COMPLETED, processed_at=None).first()
+        said = None if row is None else _said(row)
+    if row is None or said is None:
         return False
-    said = _said(row)
     with one_transaction():
         ended = _end(row, said)
         Outcome.objects.filter(id=outcome, processed_at=None).update(processed_at=Clock())
     return ended
 
 
+@one_look()
 def left_over() -> list[UUID]:
     """Outcomes that nobody came to process, the oldest first."""
     late = Outcome.objects.filter(processed_at=None, created_at__lte=Clock() - LEFT_OVER).order_by("created_at")

@@ -11,7 +11,7 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
-from judging.durable import one_transaction
+from judging.durable import one_look, one_transaction
 from judging.errors import Refusal
 from judging.hold import Hold, hold_job_unless_locked
 from judging.models import Job, Lane, Thread
@@ -115,6 +115,7 @@ def sweep_if_due(every: timedelta) -> Swept | None:
     return sweep() if due else None
 
 
+@one_look()
 def _lapsed() -> Iterable[UUID]:
     """Jobs past their deadline or their hard limit, longest wait first: a reaper that dies halfway must not starve the oldest."""
     with connection.cursor() as cursor:
@@ -122,6 +123,7 @@ def _lapsed() -> Iterable[UUID]:
         return [row[0] for row in cursor.fetchall()]
 
 
+@one_look()
 def _orphans() -> Iterable[UUID]:
     """Jobs whose runner is revoked or gone: what a revocation that died halfway left behind."""
     approved = Runner.objects.filter(state=RunnerState.APPROVED).values("id")
@@ -179,9 +181,10 @@ def rest_lanes() -> int:
     The lane is locked first and looked at again in a new statement: work that becomes claimable holds the
     lane FOR KEY SHARE until it commits, so it is either seen here, or sets `active` again after us.
     """
-    idle = Lane.objects.filter(active=True).exclude(threads__claimable=True).values_list("id", flat=True)[:_BATCH]
+    with one_look():
+        idle = list(Lane.objects.filter(active=True).exclude(threads__claimable=True).values_list("id", flat=True)[:_BATCH])
     rested = 0
-    for lane in list(idle):
+    for lane in idle:
         with one_transaction():
             locked = Lane.objects.select_for_update(skip_locked=True).filter(id=lane, active=True).first()
             if locked and not Thread.objects.filter(lane=lane, claimable=True).exists():

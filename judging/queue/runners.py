@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from judging.durable import one_transaction
+from judging.durable import one_look, one_transaction
 from judging.errors import NotFound, RunnerNotRevoked, RunnerRevoked
 from judging.hold import hold_job
 from judging.models import Job
@@ -40,7 +40,8 @@ def revoke(runner: UUID, *, by: str, reason: str) -> list[UUID]:
         if not enrol.revoke(runner, reason=storable(reason)) and not Runner.objects.filter(id=runner).exists():
             raise NotFound
         announce(Concerns(runner))
-    held = list(Job.objects.filter(runner=runner, state=JobState.RUNNING).values_list("id", flat=True))
+    with one_look():
+        held = list(Job.objects.filter(runner=runner, state=JobState.RUNNING).values_list("id", flat=True))
     return [job for job in held if _take_back(job, runner=runner, by=by)]
 
 

@@ -53,4 +53,6 @@ def _notify(events: tuple[Event, ...]) -> None:
         with connection.cursor() as cursor:
             cursor.execute(NOTIFY, [payloads(set(events), origin="")])
     except Error as error:
+        # It may have died under us, and the next call of a command or a ticker must not find it so.
+        connection.close_if_unusable_or_obsolete()
         logger.warning("could not announce %d events: %s", len(events), error)
