@@ -23,16 +23,16 @@ class Difference:
     """Number of the first differing token, from 1."""
 
     kind: str
-    """`differs`, `missing` (output ended early) or `extra` (output goes on)."""
+    """`differs`, `missing` (output ended early), `extra` (output goes on), or `space` (other whitespace before it)."""
 
     def __str__(self) -> str:
-        said = {"differs": "is wrong", "missing": "is missing", "extra": "is one too many"}
+        said = {"differs": "is wrong", "missing": "is missing", "extra": "is one too many", "space": "has other whitespace before it"}
         return f"token {self.token} {said[self.kind]}"
 
 
 def compare_tokens(output: Blob, answer: Blob) -> Difference | None:
     """None when both hold the same tokens."""
-    if output.size == answer.size and _same_bytes(output, answer):
+    if output.size == answer.size and same_bytes(output, answer):
         return None
     return first_difference(canonical(output.pieces()), canonical(answer.pieces()))
 
@@ -80,6 +80,6 @@ def _inside(left: bytes, right: bytes, tokens: int) -> Difference:
     return Difference(tokens + left.count(b" ", 0, agree), "differs")
 
 
-def _same_bytes(output: Blob, answer: Blob) -> bool:
-    """Most right answers are right to the byte, which costs a fraction of splitting them."""
+def same_bytes(output: Blob, answer: Blob) -> bool:
+    """Whether two blobs of one size are equal. Most right answers are right to the byte, which costs a fraction of splitting them."""
     return all(one == other for one, other in zip(output.pieces(), answer.pieces(), strict=False))
