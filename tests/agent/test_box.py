@@ -9,16 +9,17 @@ import socket
 import subprocess
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from runners.agent.blob import Blob
-from runners.agent.box import Ended
+from runners.agent.box import Command, Ended, Limits
 from runners.agent.box.artefacts import BadArtefact
 from runners.agent.box.limits import core_bytes
 from runners.agent.errors import Interrupted
-from tests.agent.conftest import never, ran
+from tests.agent.conftest import Ran, never, ran
 
 pytestmark = pytest.mark.box
 GCC = ("/usr/bin/gcc", "-O1", "-o", "main", "./main.c")
@@ -441,8 +442,6 @@ def test_a_program_at_half_its_limit_beside_busy_neighbours_is_not_called_slow(r
 
 
 def test_two_programs_talk_to_each_other_through_their_pipes(box):
-    from runners.agent.box import Command, Limits
-
     limits = Limits(1000, 64 << 20, 1 << 20)
     one = Command(("/usr/bin/python3", "-c", "print(1, flush=True); a = int(input()); print(a + 1, flush=True); exit(7)"), limits)
     other = Command(("/usr/bin/python3", "-c", "a = int(input()); print(a + 1, flush=True); b = int(input()); exit(b)"), limits)
@@ -452,3 +451,54 @@ def test_two_programs_talk_to_each_other_through_their_pipes(box):
     assert (first.status, second.status) == (7, 3)
     first.close()
     second.close()
+
+
+def test_copies_can_be_changed_and_folders_filled_and_both_are_brought_out_after_the_exit_codes_asked_for(run):
+    blob = Blob.of(b"first\n")
+    code = "open('f/log', 'a').write('second\\n'); open('g/new', 'w').write('x'); raise SystemExit({})"
+    how = {"copies": {"f/log": blob}, "folders": ("g",), "keep_after": frozenset({42, 43})}
+
+    assert run(code.format(42), keep="f", **how).kept == {"f/log": b"first\nsecond\n"}
+    assert run(code.format(43), keep="g", **how).kept == {"g/new": b"x"}
+    assert run(code.format(0), keep="g", **how).kept == {}
+    assert blob.read() == b"first\n"
+    blob.close()
+
+
+def test_a_program_larger_than_what_it_may_write_is_run(run):
+    large = Blob.of(bytes(8 << 20))
+    outcome = run("import os; print(os.stat('main').st_size)", files={"main": large}, output=1 << 20)
+    flood = run("open('/box/f', 'wb').write(bytes(4 << 20))", files={"main": large}, output=1 << 20)
+
+    assert outcome.text == f"{8 << 20}\n"
+    assert flood.ended is Ended.OUTPUT or flood.status != 0
+    large.close()
+
+
+TALK = Limits(2000, 64 << 20, 1 << 20)
+
+
+def talk(box, one, other, **how):
+    """The outcomes of two Python programs that talk, `how` being of the first."""
+    commands = [Command(("/usr/bin/python3", "-c", code), TALK) for code in (one, other)]
+    outcomes = box.converse(replace(commands[0], **how), commands[1], never)
+    return [Ran(outcome) for outcome in outcomes], outcomes[0].ended_at < outcomes[1].ended_at
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_who_ended_first_is_known_even_when_one_end_causes_the_other(box, attempt):
+    waits, leaves = "import sys; sys.stdin.read(); sys.exit(1)", "import sys; sys.exit(43)"
+
+    assert talk(box, waits, leaves)[1] is False
+    assert talk(box, leaves, waits)[1] is True
+
+
+def test_a_writer_that_is_spared_never_meets_a_broken_pipe(box):
+    writes = "import sys\nfor _ in range(100): print('x' * 10000, flush=True)\nsys.stdin.read(); sys.exit(42)"
+    (_, broken), _ = talk(box, "pass", writes)
+    (first, spared), first_left = talk(box, "pass", writes, spares_writer=True)
+    (_, closed), _ = talk(box, "import os, time; os.close(0); time.sleep(.3)", writes, spares_writer=True)
+
+    assert broken.status == 1
+    assert (first.status, spared.status, closed.status) == (0, 42, 42)
+    assert first_left

@@ -38,11 +38,15 @@ def arguments(command: Command, passed: Descriptors, *, host_name: str) -> list[
 
     The order is bwrap's order of doing: the root is closed only after the last thing was put into it.
     """
-    size = str(command.limits.output_bytes + SLACK_BYTES)
+    size = str(command.limits.output_bytes + SLACK_BYTES + sum(blob.size for blob in command.copies.values()))
     argv = [*NAMESPACES, *HARDENING, "--hostname", host_name, *system_view()]
     argv += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--size", size, "--tmpfs", HOME, "--symlink", HOME, "/tmp"]
     for name, blob in command.files.items():
         argv += ["--perms", "0555", "--ro-bind-data", str(passed.add(blob.reopened())), f"{HOME}/{name}"]
+    for name in command.folders:
+        argv += ["--dir", f"{HOME}/{name}"]
+    for name, blob in command.copies.items():
+        argv += ["--perms", "0755", "--file", str(passed.add(blob.reopened())), f"{HOME}/{name}"]
     for name, blob in command.data.items():
         argv += ["--symlink", f"/proc/self/fd/{passed.add(blob.reopened())}", f"{HOME}/{name}"]
     for name, value in command.environ.items():

@@ -92,7 +92,7 @@ class BwrapVessel:
         if isinstance(stdin, Blob):
             stdin = theirs.add(stdin.reopened())
         passed = Descriptors()
-        argv = [*limits.prlimit(self._box.prlimit, self._command.limits), *self._arguments(passed)]
+        argv = [*limits.prlimit(self._box.prlimit, self._command), *self._arguments(passed)]
         theirs.numbers += passed.numbers
         uid = self._box.uid
         self._process = subprocess.Popen(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
-from runners.agent.box.run import SLACK_BYTES, Limits
+from runners.agent.box.run import SLACK_BYTES, Command, Limits
 
 CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 OPEN_FILES = 4096
@@ -16,12 +16,16 @@ def core_bytes(pattern: str) -> int:
     return 1 if pattern.startswith("|") else 0
 
 
-def wanted(limits: Limits) -> dict[str, int]:
-    """prlimit's names and our numbers. CPU is only a backstop: the control group counts it."""
+def wanted(limits: Limits, *, largest_bytes: int = 0) -> dict[str, int]:
+    """prlimit's names and our numbers. CPU is only a backstop: the control group counts it.
+
+    `largest_bytes` is the size of the largest file that bwrap itself has to write before the command begins: a program
+    may be larger than what it may write. The file system's own size bounds what the command writes.
+    """
     return {
         "core": core_bytes(CORE_PATTERN.read_text()),
         "cpu": limits.cpu_ms // 1000 + 2,
-        "fsize": limits.output_bytes + SLACK_BYTES,
+        "fsize": max(limits.output_bytes, largest_bytes) + SLACK_BYTES,
         "nofile": OPEN_FILES,
         # Deep recursion is limited by memory, like everything else that uses it.
         "stack": limits.memory_bytes,
@@ -41,9 +45,10 @@ NUMBERS = {
 }
 
 
-def prlimit(program: str, limits: Limits) -> list[str]:
+def prlimit(program: str, command: Command) -> list[str]:
     """The command line that sets the limits and becomes what follows it. Never above what the agent itself may have."""
-    return [program, *(f"--{name}={_within(name, value)}" for name, value in wanted(limits).items())]
+    largest = max((blob.size for blob in (*command.files.values(), *command.copies.values())), default=0)
+    return [program, *(f"--{name}={_within(name, value)}" for name, value in wanted(command.limits, largest_bytes=largest).items())]
 
 
 def _within(name: str, value: int) -> int:

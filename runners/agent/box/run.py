@@ -50,6 +50,12 @@ class Command:
     data: Mapping[str, Blob] = field(default_factory=dict)
     """Readable under a relative name without being copied: large inputs of a checker."""
 
+    copies: Mapping[str, Blob] = field(default_factory=dict)
+    """Placed in the working directory as files of the command's own, which it may change."""
+
+    folders: tuple[str, ...] = ()
+    """Made in the working directory, empty."""
+
     stdin: Blob | int | None = None
     """A blob, a pipe end, or nothing (/dev/null)."""
 
@@ -61,6 +67,11 @@ class Command:
     """A file or folder of the working directory to bring out afterwards."""
 
     keep_bytes: int = 256 << 20
+    keep_after: frozenset[int] = frozenset({0})
+    """The exit codes after which there is something to bring out."""
+
+    spares_writer: bool = False
+    """In a dialogue: whoever writes to this command may go on when it no longer reads, instead of breaking a pipe."""
 
 
 class Ended(StrEnum):
@@ -138,4 +149,7 @@ class Box(Protocol):
         """Run to the end. Raises Interrupted when cancelled, InfrastructureFailure when the box itself broke."""
 
     def converse(self, one: Command, other: Command, cancelled: Cancelled) -> tuple[Outcome, Outcome]:
-        """Run two programs, each reading what the other writes, until both have ended."""
+        """Run two programs, each reading what the other writes, until both have ended.
+
+        Neither sees that the other is gone before its end was noted, so `ended_at` tells who ended first.
+        """

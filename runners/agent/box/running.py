@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import os
 from dataclasses import replace
 
 from runners.agent.box.descriptors import Descriptors
@@ -29,12 +30,21 @@ class VesselBox(abc.ABC):
 
     def converse(self, one: Command, other: Command, cancelled: Cancelled) -> tuple[Outcome, Outcome]:
         with contextlib.ExitStack() as stack:
-            with Descriptors() as pipes:
-                to_other, from_one = pipes.pipe(pipes)
-                to_one, from_other = pipes.pipe(pipes)
-                first = self._begin(replace(one, stdin=to_one, stdout=from_one), stack)
-                second = self._begin(replace(other, stdin=to_other, stdout=from_other), stack)
-            watch([first, second], cancelled, on_end=_let_go)
+            ours, theirs = stack.enter_context(Descriptors()), stack.enter_context(Descriptors())
+            to_other, from_one = theirs.pipe(ours)
+            to_one, from_other = ours.pipe(theirs)
+            first = self._begin(replace(one, stdin=to_one, stdout=from_one), stack)
+            second = self._begin(replace(other, stdin=to_other, stdout=from_other), stack)
+
+            def let_go(run: Watched) -> None:
+                """Every pipe stays whole until the end of who holds it was noted, so that no end causes another unseen."""
+                run.vessel.settle()
+                if run is first and one.spares_writer:
+                    run.unread = os.dup(to_one)
+                    stack.callback(os.close, run.unread)
+                (ours if run is first else theirs).close()
+
+            watch([first, second], cancelled, on_end=let_go)
             return first.outcome(), second.outcome()
 
     def _begin(self, command: Command, stack: contextlib.ExitStack) -> Watched:
@@ -45,8 +55,3 @@ class VesselBox(abc.ABC):
         stack.callback(watched.discard)
         vessel.go()
         return watched
-
-
-def _let_go(run: Watched) -> None:
-    """The other side sees the end of its input only when the last process holding the pipe is gone."""
-    run.vessel.settle()

@@ -66,7 +66,7 @@ class UnsafeVessel:
                 stdin = theirs.add(stdin.reopened())
             passed = self._place(theirs)
             self._process = subprocess.Popen(
-                [*limits.prlimit(self._box.prlimit, self._command.limits), *self._command.argv],
+                [*limits.prlimit(self._box.prlimit, self._command), *self._command.argv],
                 stdin=subprocess.DEVNULL if stdin is None else stdin,
                 stdout=stdout,
                 stderr=stderr,
@@ -79,11 +79,14 @@ class UnsafeVessel:
 
     def _place(self, theirs: Descriptors) -> list[int]:
         passed = []
-        for name, blob in self._command.files.items():
-            path = self._home / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(blob.read())
-            path.chmod(0o555)
+        for placed, mode in ((self._command.files, 0o555), (self._command.copies, 0o755)):
+            for name, blob in placed.items():
+                path = self._home / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(blob.read())
+                path.chmod(mode)
+        for name in self._command.folders:
+            (self._home / name).mkdir(parents=True, exist_ok=True)
         for name, blob in self._command.data.items():
             passed.append(theirs.add(blob.reopened()))
             (self._home / name).symlink_to(f"/proc/self/fd/{passed[-1]}")

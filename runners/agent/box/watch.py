@@ -51,6 +51,9 @@ class Watched:
         self.written = 0
         self.stopped: Ended | None = None
         self.ended_at: float | None = None
+        self.unread: int | None = None
+        """The read end of a pipe that is to be emptied once the run has ended, so that nobody waits to write to it."""
+
         self.began_ns = time.monotonic_ns()
         self._command = command
         self._stdout = Capture(command.limits.output_bytes)
@@ -95,7 +98,7 @@ class Watched:
                 pass
         usage = self.vessel.usage()
         ended = self._how(usage, status)
-        keep = self._command.keep if ended is Ended.EXITED and status == 0 else None
+        keep = self._command.keep if ended is Ended.EXITED and status in self._command.keep_after else None
         kept = self.vessel.kept(keep, self._command.keep_bytes) if keep else {}
         return Outcome(
             ended=ended,
@@ -144,22 +147,27 @@ def watch(runs: Sequence[Watched], cancelled: Cancelled, on_end: Callable[[Watch
                     run.look()
                 if run.ended_at is not None:
                     under_way.remove(run)
-                    _forget(selector, run)
-                    if on_end:
-                        on_end(run)
+                    _let_go(selector, run, on_end)
 
 
 def _take_events(selector: selectors.BaseSelector, patience_s: float) -> None:
     for key, _ in selector.select(patience_s):
-        run: Watched = key.data
-        if key.fd == run.vessel.done:
+        run: Watched | None = key.data
+        if run is None:
+            if not os.read(key.fd, PIPE_BYTES):
+                selector.unregister(key.fd)
+        elif key.fd == run.vessel.done:
             if run.vessel.ended():
                 run.end()
         elif not run.pump(key.fd):
             selector.unregister(key.fd)
 
 
-def _forget(selector: selectors.BaseSelector, run: Watched) -> None:
+def _let_go(selector: selectors.BaseSelector, run: Watched, on_end: Callable[[Watched], None] | None) -> None:
     for fd in (run.vessel.stdout, run.vessel.stderr, run.vessel.done):
         if fd is not None and fd in selector.get_map():
             selector.unregister(fd)
+    if on_end:
+        on_end(run)
+    if run.unread is not None:
+        selector.register(run.unread, selectors.EVENT_READ)
