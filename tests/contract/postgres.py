@@ -74,7 +74,7 @@ class PostgresStore:
     def unknown(self) -> UUID:
         return keys.new_id()
 
-    def in_order(self, job: Id, *acts: Act) -> list[Any]:
+    def in_order(self, job: Any, *acts: Act) -> list[Any]:
         """Holds the thread's lock until each act waits for it: PostgreSQL lets them pass in the order of coming."""
 
         def run(act: Act) -> Any:
@@ -289,7 +289,7 @@ def snapshot(row: JobRow, verdict: str | None) -> Job:
         fence=row.fence,
         token=row.token,
         runner=row.runner_id,
-        until=row.lease_until and row.lease_until.timestamp(),
+        until=row.lease_until.timestamp() if row.lease_until else None,
         heard=row.heard,
         admitted=row.admitted,
         outside=row.outside_id,

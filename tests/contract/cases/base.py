@@ -72,7 +72,9 @@ def claimed(queue: Client, runner: Id, *, lease_seconds: float | None = None) ->
 
 def lost(store: Store, queue: Client, handout: Handout) -> Job:
     """The job after this hand-out's lease ran out and a sweep met it."""
-    store.forward(queue.job(handout.job).until - store.now())
+    until = queue.job(handout.job).until
+    assert until is not None
+    store.forward(until - store.now())
     queue.sweep()
     return queue.job(handout.job)
 

@@ -248,18 +248,29 @@ class Recovering(Case):
         if handout is not None:
             assert (handout.job, handout.token == late.token) == (receipt.job, False)
 
-    def test_one_claim_meets_every_lapsed_lease(self, store, queue, lane, box_1, box_2):
+    def test_a_claim_that_finds_nothing_else_meets_every_lapsed_lease(self, store, queue, lane, box_1, box_2):
+        """Those of others too, which lapsed first: they must not hide what this runner may take."""
         finals = store.runner(tags=("finals",))
-        foreign = queue.submit(store.lane(pools=("finals",)))
-        claimed(queue, finals)
-        jury, contest = queue.submit(store.lane(priority=JURY)), queue.submit(lane)
-        claimed(queue, box_1)
-        claimed(queue, box_1)
+        foreign = [queue.submit(store.lane(pools=("finals",))).job for _ in range(3)]
+        for _ in foreign:
+            claimed(queue, finals)
+        mine = {queue.submit(lane).job for _ in range(2)}
+        for _ in mine:
+            claimed(queue, box_1)
         store.forward(LEASE + 60)
 
-        assert claimed(queue, box_2).job == contest.job
-        assert claimed(queue, box_2).job == jury.job
-        assert claimed(queue, finals).job == foreign.job
+        assert {claimed(queue, box_2).job for _ in mine} == mine
+        assert queue.claim(box_2) is None
+        assert {claimed(queue, finals).job for _ in foreign} == set(foreign)
+
+    def test_lapsed_leases_never_keep_a_claim_from_work_that_waits(self, store, queue, lane, box_1, box_2):
+        for _ in range(20):
+            queue.submit(lane)
+            claimed(queue, box_1)
+        store.forward(LEASE)
+        queue.submit(lane)
+
+        assert claimed(queue, box_2)
 
     def test_a_lapsed_holder_and_its_waiting_sibling_never_both_run(self, store, queue, lane, box_1, box_2):
         receipts = [queue.submit(lane, thread="t") for _ in range(2)]

@@ -3,6 +3,8 @@
 # ruff: noqa: PLR0917 - fixtures and parameters are asked for by name, and may be many
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from tests.contract.cases.base import LEASE, Case, broken, claimed, code_of, lost, progress, refused, release, renew, report
@@ -22,7 +24,7 @@ def call(queue: Client, verb: str, job: Id, token: Id | None, runner: Id) -> Non
 
 def met(queue: Client, job: Id, token: Id | None, runner: Id) -> dict[str, str]:
     """The code that each call of a holder meets; empty for one that succeeds."""
-    return {verb: code_of(lambda verb=verb: call(queue, verb, job, token, runner)) for verb in GATED}
+    return {verb: code_of(partial(call, queue, verb, job, token, runner)) for verb in GATED}
 
 
 class Holding(Case):

@@ -184,12 +184,13 @@ class Operating(Case):
         receipt = queue.submit(store.lane(cap=1))
         if fate == "cancelled":
             queue.cancel(receipt.job)
-        handout = claimed(queue, box_1) if fate in {"held", "voided", "failed"} else None
+        if fate == "held":
+            claimed(queue, box_1)
         if fate == "voided":
-            report(queue, handout)
+            report(queue, claimed(queue, box_1))
             queue.void(receipt.job)
         if fate == "failed":
-            broken(queue, handout)
+            broken(queue, claimed(queue, box_1))
 
         with refused("job.state"):
             queue.void(receipt.job)

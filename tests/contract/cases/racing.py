@@ -7,6 +7,8 @@ store's own to show (here: tests/kill).
 # ruff: noqa: PLR0917 - fixtures and parameters are asked for by name, and may be many
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from tests.contract.cases.base import LEASE, Case, at_once, claimed, codes, progress, refused, release, renew, report, states
@@ -128,9 +130,8 @@ class Racing(Case):
             held = claimed(queue, box_1)
             progress(queue, held)
             store.forward(queue.job(held.job).until - store.now())
-            met = at_once(
-                store, lambda client, held=held: renew(client, held), lambda client: client.claim(box_2), lambda client: client.sweep()
-            )
+            renewal = partial(renew, handout=held)
+            met = at_once(store, renewal, lambda client: client.claim(box_2), lambda client: client.sweep())
             job = queue.job(receipt.job)
             if codes(met)[0] == "":
                 assert job.token == held.token
