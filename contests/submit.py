@@ -21,11 +21,15 @@ def admit(participant: Participant, assignment: Assignment, *, key: str | None) 
     A retry of what was accepted passes whatever has closed since (queue.md §5, first row).
     Raises ActivityClosed, SubmissionLimit.
     """
-    organization = assignment.round.activity.organization_id
-    if key is not None and queue.known_key(organization, _scope(participant), key):
+    if _is_repeat(participant, assignment, key):
         return
-    _must_be_open(assignment)
-    _must_be_within_limit(participant, assignment)
+    try:
+        _must_be_open(assignment)
+        _must_be_within_limit(participant, assignment)
+    except (ActivityClosed, SubmissionLimit):
+        # Asked again: what fills the limit may be its own twin, accepted a moment ago.
+        if not _is_repeat(participant, assignment, key):
+            raise
 
 
 def submit(participant: Participant, assignment: Assignment, *, files: tuple[SourceFile, ...], props: str, key: str | None) -> Receipt:
@@ -34,9 +38,10 @@ def submit(participant: Participant, assignment: Assignment, *, files: tuple[Sou
     Raises what `admit` and the queue's submit raise.
     """
     admit(participant, assignment, key=key)
+    assignment, version = _as_sent_before(participant, assignment, key) or (assignment, _version(assignment))
     new = NewSubmission(
         lane=assignment.lane_id,
-        version=_version(assignment),
+        version=version,
         files=files,
         organization=assignment.round.activity.organization_id,
         author=participant.id,
@@ -47,6 +52,21 @@ def submit(participant: Participant, assignment: Assignment, *, files: tuple[Sou
         scope=_scope(participant),
     )
     return queue.submit(new, actor=f"user:{participant.user_id}")
+
+
+def _is_repeat(participant: Participant, assignment: Assignment, key: str | None) -> bool:
+    return key is not None and queue.known_key(assignment.round.activity.organization_id, _scope(participant), key)
+
+
+def _as_sent_before(participant: Participant, assignment: Assignment, key: str | None) -> tuple[Assignment, UUID] | None:
+    """What a repeat's slug and problem meant when they were sent first: another round may have opened, a version come out."""
+    activity = assignment.round.activity
+    sent = None if key is None else queue.sent_before(activity.organization_id, _scope(participant), key)
+    if sent is None:
+        return None
+    lane, version = sent
+    same = Assignment.objects.filter(lane=lane, slug=assignment.slug, round__activity=activity).select_related("round__activity")
+    return next(((found, version) for found in same), None)
 
 
 def participant_of(user_id: int, activity_slug: str) -> Participant:

@@ -47,7 +47,7 @@ from judging.queue.renew import Lease, renew
 from judging.queue.report import Report, Reported, report
 from judging.queue.reroute import pause, reroute, resume
 from judging.queue.runners import approve, forget, retag, revoke
-from judging.queue.submit import NewSubmission, Receipt, SourceFile, known_key, submit
+from judging.queue.submit import NewSubmission, Receipt, SourceFile, known_key, sent_before, submit
 from judging.queue.switch import close_if_drained, switch_external, switch_maintenance
 from judging.queue.undo import undo_handout
 from judging.queue.void import void
@@ -95,6 +95,7 @@ __all__ = [
     "resume",
     "retag",
     "revoke",
+    "sent_before",
     "start",
     "submit",
     "sweep",

@@ -90,6 +90,8 @@ def submit(new: NewSubmission, *, actor: str) -> Receipt:
 
 def _submit(new: NewSubmission, *, actor: str) -> Receipt:
     with one_transaction():
+        # First: whoever waits here for a twin of itself is to find its receipt, not a place that is taken.
+        _count_alone(new)
         known = _known(new)
         if known is not None:
             return known
@@ -103,7 +105,16 @@ def _submit(new: NewSubmission, *, actor: str) -> Receipt:
 
 def known_key(organization: UUID | None, scope: str, key: str) -> bool:
     """Whether this idempotency key was used: doors then skip gates that have closed since."""
-    return Ticket.objects.filter(organization=organization, scope=scope, key=key).exists()
+    return sent_before(organization, scope, key) is not None
+
+
+def sent_before(organization: UUID | None, scope: str, key: str) -> tuple[UUID, UUID] | None:
+    """The lane and the problem version of what was sent under this idempotency key; None when nothing was.
+
+    For doors that choose either themselves: what they would choose now is nothing a repeat has asked for.
+    """
+    ticket = Ticket.objects.filter(organization=organization, scope=scope, key=key)
+    return ticket.values_list("submission__lane", "submission__version").first()
 
 
 def _known(new: NewSubmission) -> Receipt | None:
@@ -163,12 +174,17 @@ def _open(held: Hold, new: NewSubmission, *, actor: str) -> Receipt:
     return Receipt(submission.id, job)
 
 
-def _must_leave_room(new: NewSubmission) -> None:
-    """Count what the author has sent, one counting at a time: parallel sends would all see room for one more."""
+def _count_alone(new: NewSubmission) -> None:
+    """Where there is a limit, one send of an author at a time: parallel ones would all see room for one more."""
     if new.at_most is None:
         return
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{new.author}:{new.lane}"])
+
+
+def _must_leave_room(new: NewSubmission) -> None:
+    if new.at_most is None:
+        return
     if Submission.objects.filter(author=new.author, lane=new.lane, deleted_at=None).count() >= new.at_most:
         raise SubmissionLimit
 

@@ -12,8 +12,9 @@ from django.test import Client
 from django.utils import timezone
 
 from contests.models import Activity, Assignment, Round
+from contests.routing import assign
 from judging import files, queue
-from judging.models import Job, StoredFile, Submission, SubmissionFile
+from judging.models import Job, ProblemVersion, StoredFile, Submission, SubmissionFile
 from judging.queue import Report
 from judging.wake import Judged, Look
 from runners.keys import new_id
@@ -233,6 +234,23 @@ def test_another_program_under_a_used_key_is_refused(contest, student):
     assert (answer.status_code, answer.json()["code"]) == (409, "submission.key.reused")
 
 
+def test_a_repeat_is_the_first_submission_whatever_version_came_out_or_round_opened_since(contest, student):
+    first = student.post(contest.sending, **program(), headers={"Idempotency-Key": "k"})
+    problem = contest.assignment.problem
+    ProblemVersion.objects.create(problem=problem, number=2, package=factories.package(b"PK second"))
+    assert repeated(student, contest) == first.json()["id"]
+
+    Round.objects.update(closes_at=timezone.now() - timedelta(hours=1))
+    assign(Round.objects.create(activity=contest.activity, title="Second", position=2), problem, slug="A")
+    assert repeated(student, contest) == first.json()["id"]
+
+
+def repeated(client, contest) -> str:
+    answer = client.post(contest.sending, **program(), headers={"Idempotency-Key": "k"})
+    assert answer.status_code == 200, answer.content
+    return answer.json()["id"]
+
+
 def test_keys_of_two_participants_never_meet(contest, student, rival):
     answers = [client.post(contest.sending, **program(), headers={"Idempotency-Key": "k"}) for client in (student, rival)]
 
@@ -245,7 +263,9 @@ def test_a_key_that_is_too_long_is_refused(contest, student):
     assert [answer.status_code for answer in answers] == [201, 400]
 
 
-def test_a_form_sent_many_times_at_once_under_one_key_is_one_submission(contest):
+@pytest.mark.parametrize("limit", [None, 1])
+def test_a_form_sent_many_times_at_once_under_one_key_is_one_submission(contest, limit):
+    Assignment.objects.update(submission_limit=limit)
     user = account("hasty")
     student = logged_in(user)
     student.post(f"{contest.url}/enrolment")

@@ -13,7 +13,7 @@ from django.db import connection, connections, transaction
 from judging import queue
 from judging.errors import KeyReused, LeaseStale, Refusal, SubmissionLimit
 from judging.models import Job, LedgerRecord, Result, Submission, Thread
-from judging.queue import ClaimedJob, Nothing
+from judging.queue import ClaimedJob, Nothing, Receipt
 from runners.keys import new_id
 from tests.queue.conftest import ACCEPTED, OPERATOR, WRONG, claimed, release, renew, report, stored
 
@@ -286,6 +286,15 @@ def test_parallel_sends_of_one_author_never_exceed_the_limit(hall):
 
     assert sum(isinstance(answer, SubmissionLimit) for answer in answers) == 5
     assert (Submission.objects.count(), Thread.objects.count()) == (3, 3)
+
+
+def test_parallel_sends_under_one_key_are_one_submission_where_there_is_room_for_one(hall):
+    author = new_id()
+    answers = in_threads(*[lambda: hall.submit(author=author, at_most=1, key="k", scope="s")] * 8)
+
+    assert {type(answer) for answer in answers} == {Receipt}
+    assert sorted(answer.existing for answer in answers) == [False] + [True] * 7
+    assert (Submission.objects.count(), Thread.objects.count()) == (1, 1)
 
 
 def test_a_deleted_submission_makes_room_again(hall):
