@@ -26,8 +26,8 @@ from judging.wake import Judged, Work, announce
 _FOREIGN = {"thread", "submission", "lane", "version", "runner"}
 _JOB = [f"{name}_id" if name in _FOREIGN else name for name in JobRow._fields]
 _THREAD = ["id", "organization", "lane_id", "n", "tail", "last_at", "head", "claimable"]
-COLUMNS = ", ".join(["h.at", *(f"(h.thread).{name}" for name in _THREAD), *(f"(h.job).{name}" for name in _JOB)])
-HOLD = f"SELECT {COLUMNS} FROM judge_hold(%s, %s, %s) h"
+COLUMNS = ", ".join(["h.at", *(f"h.thread_{name}" for name in _THREAD), *(f"h.job_{name}" for name in _JOB)])
+HOLD = f"SELECT {COLUMNS} FROM judge_held(%s, %s, %s) h"
 FINISHED_BEFORE = f"""
 SELECT {", ".join(_JOB)} FROM judging_job WHERE thread_id = %s AND finished_at < %s ORDER BY finished_at, id
 """

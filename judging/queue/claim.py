@@ -23,8 +23,8 @@ from judging.states import Cause, RecordType
 # What travels with the job is read under the lock, in the same round trip, for the head of a thread that is free.
 CLAIM = f"""
 SELECT {COLUMNS}, p.answer, d.* FROM judge_pick(%s, true) p
-LEFT JOIN LATERAL judge_hold(p.thread, NULL, false) h ON true
-LEFT JOIN LATERAL judge_document(CASE WHEN p.answer = 'ready' AND (h.job).id = (h.thread).head THEN (h.job).submission_id END) d ON true
+LEFT JOIN LATERAL judge_held(p.thread, NULL, false) h ON true
+LEFT JOIN LATERAL judge_document(CASE WHEN p.answer = 'ready' AND h.job_id = h.thread_head THEN h.job_submission_id END) d ON true
 """
 _DOCUMENT = 7
 """How many columns judge_document answers; the pick's answer stands before them."""
