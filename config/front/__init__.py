@@ -69,10 +69,12 @@ class Front:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self._life is not None, "the server must speak lifespan"
-        pool = self._life.pools.of(scope["path"])
+        pools = self._life.pools
+        pool = pools.of(scope["path"])
         try:
             if not may_wait(scope):
-                await converse(self._app, pool, scope, receive, send)
+                long = None if pool is pools.files else self._life.long_bodies
+                await converse(self._app, pool, scope, receive, send, long=long)
                 return
             begun = await beginning(receive, at_most=KEPT_BYTES)
             with suppress(Streamed):

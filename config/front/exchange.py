@@ -26,11 +26,23 @@ from config.front.environ import (
     environ_of,
 )
 
-# A body of undeclared length is gathered up to here, since Django cannot read one without its length ...
+# A body is gathered up to here before a thread is taken: one that trickles in would keep it, and there are few ...
 GATHERED_BYTES = 2**20
 
-# ... and a longer one is declared as the longest there may be: an upload of 128 MiB (runner-protocol §11), framed.
+# ... and a longer one up to a submission of 8 MiB (runner-protocol §11) with its framing, so many of them at a time.
+LONG_BYTES = 9 * 2**20
+LONG_AT_ONCE = 16
+
+# A body that takes longer than this is given up.
+GATHERING_SECONDS = 300.0
+
+# Django cannot read a body without its length. Who does not declare it is taken to send the longest there may be: an
+# upload of 128 MiB (runner-protocol §11), framed.
 UNDECLARED_BYTES = 129 * 2**20
+
+
+# Whoever is gone does not hear it.
+TOO_SLOW = Answer(408, [(b"connection", b"close"), (b"content-length", b"0")], b"")
 
 
 class Begun(NamedTuple):
@@ -64,14 +76,41 @@ async def hang_up(receive: Receive) -> None:
         pass
 
 
-async def converse(app: Wsgi, pool: Executor, scope: Scope, receive: Receive, send: Send) -> None:
-    """Serve one request."""
+async def gathered(receive: Receive, long: asyncio.Semaphore) -> Begun:
+    """A body, whole or as much of it as any view reads that takes no file. `long` is the room for long ones.
+
+    CallerGone when the caller hangs up before, or takes too long.
+    """
+    try:
+        async with asyncio.timeout(GATHERING_SECONDS):
+            begun = await beginning(receive, at_most=GATHERED_BYTES)
+            if begun.ended:
+                return begun
+            async with long:
+                rest = await beginning(receive, at_most=LONG_BYTES)
+                return Begun(begun.body + rest.body, rest.ended)
+    except TimeoutError:
+        raise CallerGone from None
+
+
+async def converse(app: Wsgi, pool: Executor, scope: Scope, receive: Receive, send: Send, *, long: asyncio.Semaphore | None) -> None:
+    """Serve one request. `long` is the room for long bodies; None: this one is a file's, and streams to the view."""
     length = declared_length(scope)
-    if length is None:
-        begun = await beginning(receive, at_most=GATHERED_BYTES)
-    else:
-        # Nothing is received before the view reads: receiving is what answers `Expect: 100-continue`.
-        begun = Begun(b"", ended=length == 0)
+    try:
+        if length == 0:
+            begun = Begun(b"", ended=True)
+        elif long is not None:
+            begun = await gathered(receive, long)
+        elif length is None:
+            begun = await beginning(receive, at_most=GATHERED_BYTES)
+        else:
+            # Nothing is received before the view reads, for it asks first who sends: receiving is what answers
+            # `Expect: 100-continue`.
+            begun = Begun(b"", ended=False)
+    except CallerGone:
+        await send(TOO_SLOW.start())
+        await send(TOO_SLOW.rest())
+        return
     await resume(app, pool, scope, receive, send, begun=begun)
 
 

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import connections
 
 from config.front.bridge import Wsgi
+from config.front.exchange import LONG_AT_ONCE
 from config.front.parking import Parking
 from config.front.pools import Pools, run_verb
 from judging.wake import Hub, Listener, attach
@@ -32,6 +33,7 @@ class Life:
     def __init__(self, app: Wsgi, *, sweep: str, undo: str) -> None:
         self._sweep = sweep
         self.pools = Pools.start()
+        self.long_bodies = asyncio.Semaphore(LONG_AT_ONCE)
         self.hub = Hub(asyncio.get_running_loop())
         self.listener = Listener(self.hub, listen_parameters)
         self.parking = Parking(

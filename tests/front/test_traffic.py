@@ -126,6 +126,33 @@ def test_slow_pages_do_not_hold_up_claims(site):
     assert {page.status for page in pages} == {200}
 
 
+@pytest.mark.parametrize(("path", "sent"), [("/api/v1/runner/echo", 1), ("/echo/x", 1), ("/echo/x", 2 * MEGABYTE)])
+def test_bodies_that_trickle_in_hold_no_threads(site, path, sent):
+    lines = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(12)]
+    for line in lines:
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {sent + 1}\r\n\r\n"
+        line.sendall(head.encode() + bytes(sent))
+    time.sleep(0.3)
+
+    claimed, page = site.telling(site.claim), site.telling(site.get, "/slow", seconds=0)
+
+    assert (claimed.status, page.status) == (204, 200)
+    assert max(claimed.seconds, page.seconds) < 2
+    for line in lines:
+        line.close()
+
+
+def test_a_body_that_trickles_in_is_served_when_it_is_whole(site):
+    with socket.create_connection(("127.0.0.1", site.port), timeout=10) as line:
+        for part in (b"POST /api/v1/runner/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\nhe", b"llo,", b" x"):
+            line.sendall(part)
+            time.sleep(0.1)
+        response = http.client.HTTPResponse(line)
+        response.begin()
+
+        assert json.loads(response.read())["body"] == "hello, x"
+
+
 def test_many_parked_callers_hold_neither_threads_nor_connections(site):
     lines = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(200)]
     body = b'{"waitSeconds": 60}'
