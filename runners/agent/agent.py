@@ -23,6 +23,7 @@ from runners.agent.api import Api, Profile
 from runners.agent.box import UNPRIVILEGED_UID, BoxSettings, open_box
 from runners.agent.box.run import Box
 from runners.agent.cache import CAPACITY, Cache
+from runners.agent.channel import ChannelApi
 from runners.agent.enrolment import Enrolment
 from runners.agent.errors import AgentError, Interrupted, Unavailable
 from runners.agent.http import Http
@@ -54,6 +55,8 @@ class Settings:
     name: str
     tags: tuple[str, ...] = ()
     workers: int = 1
+    channel_key: Path | None = None
+    """The file with the operator's key for the channel; without one the agent polls over REST."""
     unsafe: bool = False
     uid: int = UNPRIVILEGED_UID
     cgroup: str | None = None
@@ -74,7 +77,7 @@ class Agent:
         self._settings = settings
         self._stop = threading.Event()
         self._code = EXIT_FINE
-        self._api = Api(Http(settings.server), identity)
+        self._api = _api(settings, identity)
         profile = _profile(settings, toolchains, isolated=box.isolated)
         self._enrolment = Enrolment(self._api, profile, fingerprint=identity.fingerprint, sleep=lambda delay: not self._stop.wait(delay))
         cache = Cache(settings.cache or settings.state / "cache", settings.cache_bytes).open()
@@ -145,6 +148,13 @@ class Agent:
             with contextlib.suppress(AgentError):
                 if self._enrolment.times:
                     self._api.heartbeat()
+
+
+def _api(settings: Settings, identity: Identity) -> Api:
+    http = Http(settings.server)
+    if settings.channel_key is None:
+        return Api(http, identity)
+    return ChannelApi(http, identity, server=settings.server, key=settings.channel_key)
 
 
 def run(settings: Settings) -> int:

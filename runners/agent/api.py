@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,11 +33,17 @@ class Profile:
 
 
 class Api:
-    """A runner's calls. Shakes hands by itself, and again whenever a token is not good any more."""
+    """A runner's calls. Shakes hands by itself, and again whenever a token is not good any more.
+
+    `renew_every_s` is how often a held job is to be renewed at least; `runner_id` what the server calls this runner.
+    """
+
+    renew_every_s = math.inf
 
     def __init__(self, http: Http, identity: Identity) -> None:
         self._http = http
         self._identity = identity
+        self.runner_id = ""
         self._token: str | None = None
         self._shaking = threading.Lock()
 
@@ -55,7 +62,9 @@ class Api:
         nonce = self._challenge()
         if nonce is not None:
             body |= {"nonce": nonce, "signature": self._identity.sign(nonce)}
-        return str(read(self._http.post("runner/register", body=body, token=None)).get("state", ""))
+        registered = read(self._http.post("runner/register", body=body, token=None))
+        self.runner_id = str(registered.get("runnerId", ""))
+        return str(registered.get("state", ""))
 
     def _challenge(self) -> str | None:
         """A nonce to sign; None when the server does not know this key."""

@@ -40,6 +40,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--tags", default="", metavar="A,B", help="pools, read by the server at the first registration only")
     run.add_argument("--workers", type=int, default=1, metavar="N", help="jobs at a time, at most one less than there are cores")
     run.add_argument("--transport", choices=("rest", "channel"), default="rest")
+    run.add_argument("--channel-key", type=Path, metavar="FILE", help="where --transport channel finds the key an operator made")
     run.add_argument("--lease-seconds", type=int, default=600, metavar="N", help=f"{MIN_LEASE_S} to {MAX_LEASE_S}")
     run.add_argument("--wait-seconds", type=int, default=25, metavar="N", help="how long a claim waits for work")
     run.add_argument("--cache", type=Path, metavar="DIR", help="may be shared by agents of one user")
@@ -57,8 +58,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(asked: argparse.Namespace) -> int:
-    if asked.transport == "channel":
-        raise Unavailable("the channel transport is not built yet", "use --transport rest")
     most = max((os.cpu_count() or 1) - 1, 1)
     if not 1 <= asked.workers <= most:
         raise Unavailable(f"--workers {asked.workers} on {os.cpu_count()} cores: runs would disturb each other's times", f"1 to {most}")
@@ -70,6 +69,7 @@ def _run(asked: argparse.Namespace) -> int:
         name=asked.name,
         tags=tuple(tag.strip() for tag in asked.tags.split(",") if tag.strip()),
         workers=asked.workers,
+        channel_key=_channel_key(asked),
         unsafe=asked.unsafe,
         uid=asked.uid,
         cgroup=asked.cgroup,
@@ -78,6 +78,17 @@ def _run(asked: argparse.Namespace) -> int:
         habits=Habits(lease_s=min(max(asked.lease_seconds, MIN_LEASE_S), MAX_LEASE_S), wait_s=max(asked.wait_seconds, 0)),
     )
     return agent.run(settings)
+
+
+def _channel_key(asked: argparse.Namespace) -> Path | None:
+    """The key's file; None over REST. Raises Unavailable."""
+    if asked.transport == "rest":
+        return None
+    if asked.workers != 1:
+        raise Unavailable("--transport channel holds one connection, and so one job", "start one agent for each worker")
+    if asked.channel_key is None:
+        raise Unavailable("--transport channel needs --channel-key", "ask an operator for a key and save it in a file")
+    return Path(asked.channel_key)
 
 
 def _doctor(asked: argparse.Namespace) -> int:

@@ -50,7 +50,7 @@ class Keeper:
 
     def _keep(self) -> None:
         backoff = Backoff()
-        pause_s = self._granted_s / RENEWALS_PER_LEASE
+        pause_s = self._pause_s()
         while not self._done.wait(pause_s):
             asked_at = time.monotonic()
             try:
@@ -66,4 +66,8 @@ class Keeper:
                 continue
             backoff.reset()
             self._until = asked_at + self._granted_s
-            pause_s = self._granted_s / RENEWALS_PER_LEASE
+            pause_s = self._pause_s()
+
+    def _pause_s(self) -> float:
+        """Until the next renewal: a quarter of the lease, or what the transport asks for."""
+        return min(self._granted_s / RENEWALS_PER_LEASE, self._api.renew_every_s)

@@ -265,7 +265,7 @@ def test_an_invalid_package_is_refused_with_every_fault(tmp_path):
 USER = 64321
 NEEDED_BY_THE_AGENT = (
     *("yaml", "rich", "httpx", "httpcore", "h11", "anyio", "idna", "certifi", "pygments", "markdown_it", "mdurl"),
-    *("cryptography", "cffi", "_cffi_backend*.so", "typing_extensions.py"),
+    *("cryptography", "cffi", "_cffi_backend*.so", "typing_extensions.py", "websockets"),
 )
 needs_root = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root, to become somebody else")
 

@@ -15,11 +15,12 @@ import pytest
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from config import launch
 from judging import queue
 from judging.models import Job
+from judging.rows import JobRow
 from tests import factories
 
 OPERATOR = "user:1"
@@ -56,7 +57,7 @@ class Served:
 class Wire:
     """One connection of a runner."""
 
-    socket: object
+    socket: ClientConnection
     seen: list = field(default_factory=list)
 
     def say(self, event: str, **members) -> None:
@@ -147,6 +148,25 @@ class Hall:
         return job
 
 
+def claimed_by(runner: UUID) -> JobRow:
+    """A job claimed on the channel without a connection; there must be one."""
+    job = queue.claim_on_channel(runner)
+    assert isinstance(job, queue.ClaimedJob), job
+    return job.row
+
+
+def token_of(row: JobRow) -> UUID:
+    assert row.token is not None
+    return row.token
+
+
+def outcome_of(job: UUID, runner: UUID, output: bytes) -> UUID:
+    """The outcome that this output makes; it must be taken."""
+    outcome = queue.finish(job, runner=runner, token=None, output=output)
+    assert outcome is not None
+    return outcome
+
+
 def stored(job: UUID) -> Job:
     return Job.objects.get(id=job)
 
@@ -159,6 +179,11 @@ def until(condition, seconds: float = 5.0) -> None:
         time.sleep(0.02)
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
 def is_quiet() -> bool:
     """Whether no server works on the database: its tables are about to be emptied."""
     with connection.cursor() as cursor:
@@ -169,10 +194,9 @@ def is_quiet() -> bool:
 
 
 @contextmanager
-def serving(**environment: str):
-    """The site on a free port and on the test's database, for as long as the block lasts."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+def serving(*, port: int = 0, **environment: str):
+    """The site, on a free port where none is named, and on the test's database, for as long as the block lasts."""
+    port = port or free_port()
     address = make_conninfo(os.environ["DATABASE_URL"], dbname=connection.settings_dict["NAME"])
     settled = {**os.environ, "DATABASE_URL": address, "ASSIZE_DB_POOL_MAX": "12", "ASSIZE_TICKER_SECONDS": "0", **environment}
     settled.pop("DJANGO_SETTINGS_MODULE", None)

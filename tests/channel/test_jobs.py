@@ -7,6 +7,7 @@ from django.test import Client
 from judging import queue
 from judging.channel import frames
 from tests import factories
+from tests.channel.conftest import claimed_by, outcome_of, token_of
 
 OUTPUT = frames.document([frames.Iteration(0, "hello", "", {"out.txt": "1"})])
 
@@ -33,11 +34,11 @@ def test_a_job_is_told_from_its_beginning_to_its_output(operator, work):
     job = factories.submission(work).job
     box = factories.box()
     seen = [read(operator, work, job).json()]
-    claimed = queue.claim_on_channel(box.id)
+    row = claimed_by(box.id)
     seen.append(read(operator, work, job).json())
-    queue.start(job, token=claimed.row.token)
+    queue.start(job, token=token_of(row))
     seen.append(read(operator, work, job).json())
-    outcome = queue.finish(job, runner=box.id, token=None, output=OUTPUT)
+    outcome = outcome_of(job, box.id, OUTPUT)
     seen.append(read(operator, work, job).json())
     queue.process(outcome)
     seen.append(read(operator, work, job).json())
@@ -54,9 +55,9 @@ def test_a_job_is_told_from_its_beginning_to_its_output(operator, work):
 def test_a_judged_job_is_processed_and_a_cancelled_one_is_canceled(operator, work):
     job, other = factories.submission(work).job, factories.submission(work).job
     box = factories.box()
-    claimed = queue.claim_on_channel(box.id)
+    row = claimed_by(box.id)
     output = frames.document([frames.Iteration(0, '{"verdict": "Accepted"}')])
-    queue.process(queue.finish(claimed.row.id, runner=box.id, token=None, output=output))
+    queue.process(outcome_of(row.id, box.id, output))
     queue.cancel(other, by="user:1", reason="a wrong problem")
 
     assert read(operator, work, job).json()["status"] == "processed"

@@ -9,10 +9,11 @@ from judging import queue
 from judging.channel import frames, outputs
 from judging.errors import JobStateWrong
 from judging.models import Job, LedgerRecord, Outcome, Problem, Result
-from judging.rows import Illegal, JobRow, Move, apply
+from judging.rows import Illegal, JobRow, Move, Scalar, apply
 from judging.states import MOVES, JobState, RecordType
 from runners import keys
 from tests import factories
+from tests.channel.conftest import claimed_by, outcome_of
 
 ACCEPTED = frames.document([frames.Iteration(0, '{"verdict": "Accepted", "score": 3, "maxScore": 4}')])
 NOTHING = frames.document([])
@@ -27,9 +28,7 @@ def claimed(box, *, cap=5, seconds=3600):
     work = factories.work(cap=cap)
     Problem.objects.filter(id=work.problem.id).update(timeout_seconds=seconds)
     factories.submission(work)
-    job = queue.claim_on_channel(box)
-    assert isinstance(job, queue.ClaimedJob)
-    return job.row
+    return claimed_by(box)
 
 
 def lost(box, clock):
@@ -90,6 +89,7 @@ def test_failed_becomes_completed_in_one_case_alone(box, clock):
     assert MOVES[JobState.FAILED] == {JobState.FAILED, JobState.COMPLETED}
 
     def move(kind, before, **data):
+        assert before.finished_at is not None
         return apply(before, Move(kind, before.id, before.finished_at, data, 99))
 
     arrived = move(RecordType.ARRIVED, row, token=str(row.lost), outcome=str(keys.new_id()))
@@ -125,16 +125,19 @@ def test_nothing_takes_away_a_job_whose_outcome_has_arrived(box, kind, data):
     queue.finish(leased.id, runner=box, token=leased.token, output=ACCEPTED)
     row = row_of(leased.id)
     at = row.lease_until
+    assert at is not None
 
     with pytest.raises(Illegal):
-        apply(row, Move(kind, row.id, at, {"token": str(row.token)} | data, row.fence + 99))
+        apply(row, Move(kind, row.id, at, {"token": str(row.token), **data}, row.fence + 99))
 
 
 @pytest.mark.parametrize("kind", [RecordType.STARTED, RecordType.ARRIVED, RecordType.FAILED])
 def test_the_channels_moves_are_for_the_channels_deliveries(clock, kind):
     factories.submission(factories.work())
-    leased = queue.claim(factories.box().id).row
-    data = {"token": str(leased.token), "seconds": 100, "outcome": str(keys.new_id()), "reason": "no"}
+    leased = factories.claimed(factories.box()).row
+    data: dict[str, Scalar] = {"token": str(leased.token), "seconds": 100, "outcome": str(keys.new_id()), "reason": "no"}
+
+    assert leased.claimed_at is not None
 
     with pytest.raises(Illegal):
         apply(leased, Move(kind, leased.id, leased.claimed_at, data, 9))
@@ -142,7 +145,7 @@ def test_the_channels_moves_are_for_the_channels_deliveries(clock, kind):
 
 def test_an_operator_cannot_take_what_has_arrived(box):
     row = claimed(box)
-    outcome = queue.finish(row.id, runner=box, token=row.token, output=ACCEPTED)
+    outcome = outcome_of(row.id, box, ACCEPTED)
 
     for act in (queue.cancel, queue.give_back):
         with pytest.raises(JobStateWrong):
@@ -155,7 +158,7 @@ def test_an_operator_cannot_take_what_has_arrived(box):
 
 def test_deleting_a_submission_drops_an_outcome_that_waits(box):
     row = claimed(box)
-    outcome = queue.finish(row.id, runner=box, token=row.token, output=ACCEPTED)
+    outcome = outcome_of(row.id, box, ACCEPTED)
     queue.delete_submission(row.submission, by="user:1", reason="withdrawn")
 
     assert not queue.process(outcome)

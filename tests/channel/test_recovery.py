@@ -13,7 +13,7 @@ from judging.channel import frames, outputs
 from judging.models import Outcome, Problem, Thread
 from runners.models import Runner
 from tests import factories
-from tests.channel.conftest import ACCEPTED, OPERATOR, Hall, is_quiet, serving, stored, until
+from tests.channel.conftest import ACCEPTED, OPERATOR, Hall, is_quiet, outcome_of, serving, stored, until
 from tests.contract.postgres import _until_waiting
 
 LAPSED = 101
@@ -279,7 +279,7 @@ def test_the_sweep_processes_what_was_stored_and_not_processed(hall, runner, clo
 
 def test_an_outcome_whose_document_is_gone_fails_its_job(hall, runner):
     job = hall.running(hall.connect(runner))
-    outcome = queue.finish(job, runner=runner, token=None, output=b'{"results":[]}')
+    outcome = outcome_of(job, runner, b'{"results":[]}')
     outputs.remove(hall.work.problem.id, job)
 
     queue.process(outcome)
