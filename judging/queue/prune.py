@@ -1,20 +1,23 @@
 """prune: finished jobs leave the queue's tables when their time is over (queue.md §4, reclaim).
 
-Never an open job, never results, sources or the ledger. Deliveries and their attachments go with the job; so does
-the ticket, whose lifetime this is.
+Never an open job, never results, sources or the ledger. Deliveries, their attachments and what runs left behind go with
+the job; so does the ticket, whose lifetime this is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Min
 
-from judging.durable import one_transaction
+from judging.channel import outputs
+from judging.durable import one_look, one_transaction
+from judging.errors import StorageUnavailable
 from judging.hold import hold_thread
-from judging.models import Job, Ticket
+from judging.models import Job, Outcome, Ticket
 from judging.states import FINISHED
 
 BATCH = 500
@@ -30,7 +33,8 @@ def prune(*, before: datetime, lanes: Iterable[UUID]) -> int:
     for lane in lanes:
         while True:
             threads = old.filter(lane=lane).values("thread").annotate(oldest=Min("finished_at")).order_by("oldest")
-            batch = [row["thread"] for row in threads[:BATCH]]
+            with one_look():
+                batch = [row["thread"] for row in threads[:BATCH]]
             removed += sum(_prune_thread(thread, before=before) for thread in batch)
             if len(batch) < BATCH:
                 break
@@ -46,5 +50,12 @@ def _prune_thread(thread: UUID, *, before: datetime) -> int:
         held.write()
         ids = [row.id for row in rows]
         Ticket.objects.filter(job__in=ids).delete()
+        outcomes = Outcome.objects.filter(job__in=ids)
+        left = set(outcomes.values_list("problem", "job"))
+        outcomes.delete()
         Job.objects.filter(id__in=ids).delete()
+    for problem, job in left:
+        # After the rows: a crash in between leaves a document that nobody asks for, never a row without its document.
+        with suppress(StorageUnavailable):
+            outputs.remove(problem, job)
     return len(rows)
