@@ -193,6 +193,7 @@ class SubmissionDocument(Document):
     problem = serializers.CharField(source="lane.assignment.slug")
     fileName = serializers.SerializerMethodField()
     createdAt = Instant(source="created_at")
+    excluded = serializers.SerializerMethodField()
     attempts = AttemptDocument(source="jobs", many=True)
 
     def get_state(self, submission: Submission) -> str | None:
@@ -201,15 +202,19 @@ class SubmissionDocument(Document):
 
     def get_verdict(self, submission: Submission) -> str | None:
         """The runner's word, while it counts."""
-        return getattr(_counting(_speaking(submission)), "verdict", None) or None
+        return getattr(_result_of(submission), "verdict", None) or None
 
     def get_score(self, submission: Submission) -> float | None:
         """Points, if the problem's type gives any."""
-        return getattr(_counting(_speaking(submission)), "score", None)
+        return getattr(_result_of(submission), "score", None)
 
     def get_maxScore(self, submission: Submission) -> float | None:  # noqa: N802 - named by the member
         """The most there could be."""
-        return getattr(_counting(_speaking(submission)), "max_score", None)
+        return getattr(_result_of(submission), "max_score", None)
+
+    def get_excluded(self, submission: Submission) -> bool | None:
+        """Present when an operator took the whole submission out of the count."""
+        return True if submission.excluded_at else None
 
     def get_fileName(self, submission: Submission) -> str | None:  # noqa: N802 - named by the member
         """The source's name."""
@@ -218,6 +223,11 @@ class SubmissionDocument(Document):
 
 def _speaking(submission: Submission) -> Job | None:
     return current(list(submission.jobs.all()))
+
+
+def _result_of(submission: Submission) -> Result | None:
+    """The result that counts; an excluded submission has none."""
+    return None if submission.excluded_at else _counting(_speaking(submission))
 
 
 class SubmissionList(Document):

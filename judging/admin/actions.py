@@ -16,6 +16,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.enums import ActionVariant
@@ -38,6 +39,8 @@ class Secret:
 Done = str | Secret
 Act = Callable[[Any, HttpRequest, Any, Said], Done]
 """(page, request, row or None, what the form says) -> what was done, in a sentence. May raise a Refusal."""
+Reading = Callable[[Any, HttpRequest, list[Any]], HttpResponseBase]
+"""(page, request, rows) -> a file made of them."""
 
 MOST_AT_ONCE = 200
 REASON_LENGTH = 500
@@ -128,6 +131,21 @@ def bulk_act(
             return _ask_about_many(page, request, rows, verb.__name__, {"dialog": dialog, "form": said})
 
         return _described(run, title, permission)
+
+    return decorate
+
+
+def reading_act(title: str, *, permission: str) -> Callable[[Reading], Callable[..., HttpResponseBase]]:
+    """A file made of the ticked rows. It changes nothing, so nothing is asked; as every act on many it is posted."""
+
+    def decorate(verb: Reading) -> Callable[..., HttpResponseBase]:
+        @wraps(verb)
+        def run(page: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase:
+            if not request.user.has_perm(permission):
+                raise PermissionDenied
+            return verb(page, request, list(queryset[:MOST_AT_ONCE]))
+
+        return _described(run, title, permission, dialog=None, reads=True)
 
     return decorate
 

@@ -6,25 +6,30 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
-from django.db.models import OuterRef, QuerySet, Subquery
-from django.http import FileResponse, Http404, HttpRequest
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.http import FileResponse, Http404, HttpRequest, StreamingHttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, FieldTextFilter, RangeDateTimeFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
 
-from judging import marks, queue
-from judging.admin.actions import Reason, Said, act, actor, bulk_act
-from judging.admin.content import saved, shown
+from judging import exclusion, marks, queue
+from judging.admin.actions import Reason, Said, act, actor, bulk_act, reading_act
+from judging.admin.collecting import MOST_SUBMISSIONS, zipped
+from judging.admin.content import Shown, saved, shown
+from judging.admin.details import ROLE, Details, details_of
 from judging.admin.opaque import Document, document
 from judging.admin.pages import FoundById
 from judging.admin.rejudging import Rejudge
-from judging.models import Attachment, Job, Submission, SubmissionFile
+from judging.admin.timeline import is_uuid
+from judging.models import Attachment, Delivery, Job, Submission, SubmissionFile
 from judging.states import JobState
 
 READ_SOURCE = "judging.view_submissionfile"
+MOST_TABLES = 3
 
 
 def newest() -> QuerySet[Job]:
@@ -64,6 +69,39 @@ class VerdictOfNewest(DropdownFilter):
         return queryset.filter(verdict=self.value()) if self.value() else queryset
 
 
+class JudgedBy(AutocompleteSelectFilter):
+    """Submissions of which a runner holds or has held an attempt."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """By the deliveries, so that attempts without a result are found too."""
+        runner = self.value()
+        if not runner:
+            return queryset
+        if not is_uuid(runner):
+            return queryset.none()
+        return queryset.filter(Exists(Delivery.objects.filter(job__submission=OuterRef("id"), runner=runner)))
+
+
+class Counted(DropdownFilter):
+    """Whether it counts."""
+
+    title = "counts"
+    parameter_name = "counts"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """What there is besides those that count."""
+        return [("excluded", "excluded"), ("withdrawn", "withdrawn"), ("yes", "yes")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """By the marks on the submission."""
+        chosen: dict[str, dict[str, Any]] = {
+            "excluded": {"excluded_at__isnull": False},
+            "withdrawn": {"deleted_at__isnull": False},
+            "yes": {"excluded_at": None, "deleted_at": None},
+        }
+        return queryset.filter(**chosen.get(str(self.value()), {}))
+
+
 class LanguageWord(FieldTextFilter):
     """By a word in what the author's client said of it; the server does not read that document, it compares text."""
 
@@ -72,6 +110,14 @@ class LanguageWord(FieldTextFilter):
 
 def _can_be_rejudged(row: Submission) -> bool:
     return row.deleted_at is None
+
+
+def _counts(row: Submission) -> bool:
+    return row.deleted_at is None and row.excluded_at is None
+
+
+def _is_excluded(row: Submission) -> bool:
+    return row.deleted_at is None and row.excluded_at is not None
 
 
 @admin.register(Submission)
@@ -84,6 +130,8 @@ class SubmissionPages(FoundById):
         StateOfNewest,
         VerdictOfNewest,
         ("lane__problem", AutocompleteSelectFilter),
+        ("jobs__runner", JudgedBy),
+        Counted,
         ("created_at", RangeDateTimeFilter),
         ("props", LanguageWord),
     ]
@@ -91,12 +139,14 @@ class SubmissionPages(FoundById):
     search_help_text = "The id of a submission, its author or its thread, or how it begins"
     also_found_by = ("author", "thread")
     when_empty = "Submissions appear here as participants send them. Reset the filters to see them all."
-    actions = ["rejudge_many"]
-    actions_detail = ["rejudge", "withdraw"]
+    list_before_template = "operators/listed.html"
+    actions = ["rejudge_many", "download_many"]
+    actions_detail = ["rejudge", "leave_out", "count_again", "withdraw"]
 
     def get_custom_urls(self) -> Any:
         """Downloads of what was sent and of what runners left."""
         return (
+            ("sources.zip", "judging_submission_sources", self.download_listed),
             ("<uuid:submission>/file/<uuid:file>/", "judging_submission_file", self.download),
             ("<uuid:submission>/attachment/<uuid:file>/", "judging_submission_attachment", self.download_attachment),
         )
@@ -111,7 +161,7 @@ class SubmissionPages(FoundById):
     @display(description="Submission")
     def name(self, row: Submission) -> SafeString:
         """The problem, and the id to compare."""
-        gone = marks.badge("withdrawn", "bad") if row.deleted_at else ""
+        gone = marks.badge("withdrawn", "bad") if row.deleted_at else marks.badge("excluded", "warn") if row.excluded_at else ""
         return format_html("<strong>{}</strong> {}<br>{}", row.lane.problem.slug, gone, marks.short(row.id))
 
     def label(self, row: Submission) -> object:
@@ -138,6 +188,7 @@ class SubmissionPages(FoundById):
         jobs = list(row.jobs.select_related("result__runner", "runner").order_by("-attempt")[:100])
         readable = request.user.has_perm(READ_SOURCE)
         files = list(row.files.select_related("file").order_by("position"))
+        attachments = _attachments(row)
         return {
             "title": f"Submission to {row.lane.problem.slug}",
             "submission": row,
@@ -146,7 +197,8 @@ class SubmissionPages(FoundById):
             "readable": readable,
             "props": document(row.props),
             "config": document(row.lane.config),
-            "attachments": _attachments(row),
+            "attachments": attachments,
+            "tables": _tables(attachments) if readable else [],
             "result_documents": _documents(jobs) if readable else [],
         }
 
@@ -166,10 +218,28 @@ class SubmissionPages(FoundById):
             raise Http404
         return saved(item.file, name=item.name)
 
-    def _may_read(self, request: HttpRequest, submission: UUID) -> None:
-        """Raises PermissionDenied, or Http404 for what this account's own list would not show."""
+    def download_listed(self, request: HttpRequest, **kwargs: Any) -> StreamingHttpResponse:
+        """The sources of everything that the list shows under the filters of this address."""
+        self._must_read_sources(request)
+        return zipped(self.listed(request).values_list("id", flat=True)[:MOST_SUBMISSIONS])
+
+    def listed(self, request: HttpRequest) -> QuerySet[Submission]:
+        """What the list shows under the filters of this address, all pages of it; nothing when it does not understand them."""
+        if self.unreadable(request):
+            return Submission.objects.none()
+        try:
+            found: QuerySet[Submission] = self.get_changelist_instance(request).queryset
+        except IncorrectLookupParameters:
+            return Submission.objects.none()
+        return found
+
+    def _must_read_sources(self, request: HttpRequest) -> None:
         if not (self.has_view_permission(request) and request.user.has_perm(READ_SOURCE)):
             raise PermissionDenied
+
+    def _may_read(self, request: HttpRequest, submission: UUID) -> None:
+        """Raises PermissionDenied, or Http404 for what this account's own list would not show."""
+        self._must_read_sources(request)
         if self.get_object(request, str(submission)) is None:
             raise Http404
 
@@ -200,6 +270,37 @@ class SubmissionPages(FoundById):
         queue.rejudge(row.id, by=actor(request), reason=said["reason"], urgent=said["urgent"])
         return "a new attempt was opened."
 
+    @reading_act("Download the sources of the selected submissions", permission=READ_SOURCE)
+    def download_many(self, request: HttpRequest, rows: list[Submission]) -> StreamingHttpResponse:
+        """A ZIP of what was ticked."""
+        return zipped(row.id for row in rows)
+
+    @act(
+        "Exclude",
+        permission="judging.exclude_submission",
+        text="The submission stops counting. It stays, is judged and can be rejudged as any other, and can be counted again.",
+        submit="Exclude it",
+        icon="person_off",
+        fits=_counts,
+    )
+    def leave_out(self, request: HttpRequest, row: Submission, said: Said) -> str:
+        """Take a submission out of the count."""
+        exclusion.exclude(row.id, reason=said["reason"])
+        return "The submission was excluded."
+
+    @act(
+        "Count again",
+        permission="judging.exclude_submission",
+        text="The submission counts again, with the verdict it has.",
+        submit="Count it",
+        icon="person_add",
+        fits=_is_excluded,
+    )
+    def count_again(self, request: HttpRequest, row: Submission, said: Said) -> str:
+        """Take an exclusion back."""
+        exclusion.include(row.id)
+        return "The submission counts again."
+
     @act(
         "Withdraw",
         permission="judging.delete_submission",
@@ -223,6 +324,12 @@ LAST = {"state": "state", "verdict": "result__verdict", "last_attempt": "attempt
 def _attachments(row: Submission) -> list[Attachment]:
     left = Attachment.objects.filter(delivery__job__submission=row).select_related("file", "delivery__job", "delivery__runner")
     return list(left.order_by("-delivery__claimed_at", "name")[:100])
+
+
+def _tables(attachments: list[Attachment]) -> list[tuple[str, Details | None, Shown | None]]:
+    """The newest deliveries' details: a table, or the text where it is none."""
+    told = [(each, details_of(each.file)) for each in attachments if each.name == ROLE][:MOST_TABLES]
+    return [(f"Tests of attempt {each.delivery.job.attempt}", table, None if table else shown(each.file)) for each, table in told]
 
 
 def _documents(jobs: list[Job]) -> list[tuple[str, Document | None, Document | None]]:

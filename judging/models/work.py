@@ -99,6 +99,7 @@ class Submission(models.Model):
     """What a participant sent. `author` is the participant's id, None when it came from the jury.
 
     `props` is compact JSON or empty. `attempts` is the number of the last one, whose row may be pruned by now.
+    An excluded one is judged as any other and does not count, until it is counted again.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -111,10 +112,15 @@ class Submission(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     attempts = models.PositiveIntegerField(default=0, editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)
+    excluded_at = models.DateTimeField(null=True, editable=False)
+    excluded_reason = models.TextField(blank=True, default="", db_default="", editable=False)
 
     class Meta:
         ordering = ["-created_at"]
-        permissions = [("rejudge_submission", "Can rejudge a submission")]
+        permissions = [
+            ("rejudge_submission", "Can rejudge a submission"),
+            ("exclude_submission", "Can exclude a submission and count it again"),
+        ]
         indexes = [
             models.Index(name="submission_of_author", fields=["author", "-created_at"]),
             models.Index(name="submission_in_lane", fields=["lane", "-created_at"]),

@@ -103,8 +103,8 @@ def test_every_act_on_many_rows_has_a_dialog_and_a_permission(admin):
 
     acts = [(page, name, found[0]) for _, page in pages() for name, found in page.get_actions(request).items()]
 
-    assert {name for _, name, _ in acts} == {"approve_many", "retag_many", "cancel_many", "rejudge_many"}
-    assert all(act.dialog and act.permission for _, _, act in acts)
+    assert {name for _, name, _ in acts} == {"approve_many", "retag_many", "cancel_many", "rejudge_many", "download_many"}
+    assert all(act.permission and (act.dialog or act.reads) for _, _, act in acts)
 
 
 def test_no_act_is_offered_without_its_dialog_on_any_page(client, scene):

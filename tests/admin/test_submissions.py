@@ -1,9 +1,16 @@
 """What operators see of submissions: sources that cannot deceive or act."""
 
+import io
+import json
+import re
+import zipfile
+
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
 from judging import queue
+from judging.admin.collecting import safe_name
 from judging.models import Attachment, Job, Submission
 from tests import factories
 from tests.admin.reading import told, words
@@ -154,3 +161,144 @@ def test_a_word_of_the_props_is_filtered_by(client):
 
     assert str(cpp.submission)[-12:] in page
     assert str(python.submission)[-12:] not in page
+
+
+def left_details(client, held, content):
+    """The submission's page after a runner left this as `details`."""
+    box, claimed = held
+    details = factories.stored_file(content, name="details", uploaded_by=box.id)
+    queue.attach(claimed.row.id, token=claimed.row.token, runner=box.id, file=details.id, name="details")
+    return client.get(reverse("admin:judging_submission_change", args=[claimed.row.submission]))
+
+
+def test_details_are_shown_as_a_table_that_cannot_act(client, held):
+    said = {"type": "batch", "score": 40, "tests": [{"no": 1, "group": "a", "status": "<b>Wrong</b>", "timeMs": 1234, "note": "a\u202eb"}]}
+
+    page = left_details(client, held, json.dumps(said).encode())
+
+    assert "Tests of attempt 1" in words(page)
+    assert "1,234" in words(page)
+    assert "&lt;b&gt;Wrong&lt;/b&gt;" in page.content.decode()
+    assert "\u202e" not in page.content.decode()
+
+
+@pytest.mark.parametrize("content", [b"[1]", b"no json <i>", b'{"tests":[1]}', b'{"tests":' + b"[" * 50_000, b"\xff\xfe"])
+def test_details_in_another_form_are_shown_as_text(client, held, content):
+    page = left_details(client, held, content)
+
+    assert page.status_code == 200
+    assert "not in the form of a table" in words(page)
+    assert "<i>" not in page.content.decode()
+
+
+def test_a_table_of_very_many_tests_is_cut(client, held):
+    tests = [{"no": number, "status": "Accepted", "note": "x" * 500} for number in range(1500)]
+
+    page = left_details(client, held, json.dumps({"tests": tests}).encode())
+
+    assert "1000 more tests are in the file" in words(page)
+
+
+def test_details_are_for_those_who_read_sources(staff, held):
+    page = left_details(staff("judging.view_submission"), held, b'{"tests":[{"no":1,"status":"Accepted"}]}')
+
+    assert "Tests of attempt" not in words(page)
+
+
+def test_an_excluded_submission_does_not_count_until_it_is_counted_again(client, judged):
+    submission = judged[1].row.submission
+
+    client.post(f"{SUBMISSIONS}{submission}/leave-out/", {"reason": "copied"})
+    excluded = words(client.get(f"{SUBMISSIONS}?counts=excluded"))
+    row = Submission.objects.get(id=submission)
+    client.post(f"{SUBMISSIONS}{submission}/count-again/", {"reason": "was not"})
+
+    assert (row.excluded_at is not None, row.excluded_reason) == (True, "copied")
+    assert str(submission)[-12:] in excluded
+    assert Submission.objects.get(id=submission).excluded_at is None
+    assert [entry.get_change_message() for entry in LogEntry.objects.order_by("id")] == [
+        "The submission was excluded. copied",
+        "The submission counts again. was not",
+    ]
+
+
+def test_an_excluded_submission_is_still_judged(client, judged):
+    submission = judged[1].row.submission
+    client.post(f"{SUBMISSIONS}{submission}/leave-out/", {"reason": "copied"})
+
+    client.post(f"{SUBMISSIONS}{submission}/rejudge/", {"reason": "new tests", "mode": "ordinary"})
+
+    assert Job.objects.get(submission=submission, attempt=2).state == "queued"
+
+
+def test_excluding_twice_is_told(client, judged):
+    submission = judged[1].row.submission
+    for _ in range(2):
+        client.post(f"{SUBMISSIONS}{submission}/leave-out/", {"reason": "copied"})
+
+    assert "This submission is excluded already. (submission.exclusion.unchanged)" in told(client)
+
+
+def archive_of(answer):
+    with zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content))) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_sources_of_what_was_ticked_come_as_one_archive(client):
+    one = factories.submission(source=factories.stored_file(b"one"), file_name="../../etc/pa\u202esswd")
+    factories.submission(source=factories.stored_file(b"two"))
+
+    answer = client.post(SUBMISSIONS, {"action": "download_many", "_selected_action": [one.submission]})
+
+    assert archive_of(answer) == {f"{one.submission}/0-etc_pa_sswd": b"one"}
+
+
+def test_the_sources_of_a_filter_come_as_one_archive(client):
+    one = factories.submission(source=factories.stored_file(b"x = 1\n" * 200_000), file_name="CON.py")
+    factories.submission(factories.work(slug="other"))
+    address = reverse("admin:judging_submission_sources")
+
+    answer = client.get(f"{address}?lane__problem__id__exact={Submission.objects.get(id=one.submission).lane.problem_id}")
+
+    assert archive_of(answer) == {f"{one.submission}/0-_CON.py": b"x = 1\n" * 200_000}
+
+
+def test_a_source_that_is_lost_is_named_in_the_archive(client):
+    stored = factories.stored_file(b"lost")
+    stored.sha256 = "0" * 64
+    stored.save()
+    one = factories.submission(source=stored)
+
+    names = archive_of(client.get(reverse("admin:judging_submission_sources")))
+
+    assert list(names) == [f"{one.submission}/0-main.py.missing"]
+
+
+def test_sources_are_collected_by_those_who_read_them(staff):
+    one = factories.submission()
+    observer = staff("judging.view_submission")
+
+    listed = observer.get(reverse("admin:judging_submission_sources"))
+    ticked = observer.post(SUBMISSIONS, {"action": "download_many", "_selected_action": [one.submission]})
+
+    assert listed.status_code == 403
+    assert ticked.get("Content-Type") != "application/zip"
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "\\\\host\\x", ".bashrc", "-rf", "nul", "COM1.txt", "x" * 500 + ".cpp", "\U0001f600"])
+def test_a_name_in_an_archive_is_safe_anywhere(name):
+    safe = safe_name(name)
+
+    assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}", safe)
+    assert safe.split(".")[0].lower() not in {"nul", "com1", "con"}
+
+
+def test_submissions_of_which_a_runner_had_an_attempt_are_found(client, judged):
+    box, claimed = judged
+    other = factories.submission()
+
+    page = words(client.get(f"{SUBMISSIONS}?jobs__runner__id__exact={box.id}"))
+
+    assert str(claimed.row.submission)[-12:] in page
+    assert str(other.submission)[-12:] not in page

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from contests.models import Activity, Assignment, Round
 from contests.routing import assign
-from judging import files, queue
+from judging import exclusion, files, queue
 from judging.models import Job, ProblemVersion, StoredFile, Submission, SubmissionFile
 from judging.queue import Report
 from judging.wake import Judged, Look
@@ -495,3 +495,16 @@ def test_nobody_waits_for_a_foreign_submission(contest, student, rival):
 
 def test_a_participant_of_the_next_hall_is_another(contest):
     assert participant(contest, "one").get(f"{contest.url}/submissions").json() == {"submissions": []}
+
+
+def test_an_excluded_submission_has_no_verdict_that_counts(contest, student):
+    receipt = send(student, contest)
+    judged(factories.box(), score=1.0)
+    exclusion.exclude(receipt["id"], reason="copied")
+
+    seen = student.get(f"{contest.url}/submissions/{receipt['id']}").json()
+
+    assert seen["excluded"] is True
+    assert "verdict" not in seen
+    assert "score" not in seen
+    assert seen["attempts"][0]["verdict"] == "Accepted"
