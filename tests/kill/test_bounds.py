@@ -106,7 +106,8 @@ def test_a_revocation_that_meets_a_claim_under_way_says_busy_rather_than_hang(cl
     scene = Scene(clock)
     scene.submit()
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM runners_runner WHERE id = %s FOR KEY SHARE", [scene.box])
+        cursor.execute("SELECT answer FROM judge_pick(%s, false)", [scene.box])
+        assert cursor.fetchone() == ("ready",)
         met = bounded(lambda: queue.revoke(scene.box, by="user:1", reason="lost"), "lock_timeout")
     assert isinstance(met, StorageBusy)
 

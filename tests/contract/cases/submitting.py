@@ -172,6 +172,13 @@ class Submitting(Case):
         assert len({receipt.submission for receipt in receipts}) == 1
         assert [receipt.existing for receipt in receipts].count(False) == 1
 
+    def test_one_only_if_idle_request_from_eight_clients_at_once_is_one_receipt(self, store, lane):
+        """The key is asked before the mode, for whoever waited as well."""
+        receipts = at_once(store, *[lambda client: client.submit(lane, key="k", thread="t", only_if_idle=True)] * 8)
+
+        assert codes(receipts) == [""] * 8
+        assert len({receipt.submission for receipt in receipts}) == 1
+
     def test_one_key_for_eight_threads_at_once_is_one_submission_and_refusals(self, store, lane):
         acts = [lambda client, n=n: client.submit(lane, key="k", thread=f"t{n}") for n in range(8)]
 

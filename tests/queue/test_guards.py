@@ -1,0 +1,181 @@
+"""What holds when a rule in the code is forgotten: constraints, guarded writes, one transaction a verb (queue.md §2, §3)."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+
+import pytest
+from django.db import DatabaseError, IntegrityError, connection, connections, transaction
+
+from judging import queue
+from judging.hold import hold_job, hold_thread
+from judging.models import Job, LedgerRecord, Thread
+from judging.queue import reap
+from judging.states import RecordType
+from tests.queue.conftest import OPERATOR, claimed, renew, stored
+
+LEASE = "token = gen_random_uuid(), runner_id = gen_random_uuid(), claimed_at = now(), lease_until = now(), granted = 60"
+CLOCK = import_module("runners.migrations.0002_clock").CLOCK
+
+
+def edited(statement: str, *values: object) -> None:
+    """Write to the tables past every trigger and every line of the code, as a careless migration might."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(statement, values)
+
+
+@pytest.mark.parametrize(
+    ("edit", "constraint"),
+    [
+        ("state = 'running', deliveries = 1, fence = 9", "job_lease_while_running"),
+        ("token = gen_random_uuid()", "job_lease_while_running"),
+        ("heard = true", "job_lease_while_running"),
+        ("finished_at = now()", "job_finished_has_time"),
+        ("state = 'cancelled'", "job_finished_has_time"),
+        ("state = 'failed', finished_at = now(), reason = NULL", "job_failed_has_reason"),
+        ("deliveries = cap + 1, fence = 99", "job_counts_hold"),
+        ("deliveries = 1, fence = 0", "job_counts_hold"),
+        ("state = 'superseded', finished_at = now()", "job_superseded_names_its_heir"),
+        ("voided_at = now()", "job_voided_was_completed"),
+        ("state = 'lost'", "job_state_known|job_finished_has_time"),
+    ],
+)
+def test_the_database_refuses_a_job_that_cannot_be(hall, edit, constraint):
+    receipt = hall.submit()
+
+    with pytest.raises(IntegrityError, match=constraint):
+        edited(f"UPDATE judging_job SET {edit} WHERE id = %s", receipt.job)
+
+
+@pytest.mark.parametrize(
+    ("edit", "constraint"),
+    [
+        (
+            f"state = 'running', {LEASE}, deliveries = 1, fence = 1",
+            "job_one_running_per_thread",
+        ),
+        ("deliveries = 1, fence = 1", "job_one_started_per_thread"),
+        ("admitted = true", "job_one_started_per_thread"),
+        ("urgent = true", "job_one_urgent_waits_per_thread"),
+    ],
+)
+def test_the_database_refuses_two_of_a_thread_where_one_may_be(hall, edit, constraint):
+    for _ in range(2):
+        hall.submit(thread_key="t")
+
+    with pytest.raises(IntegrityError, match=constraint):
+        edited(f"UPDATE judging_job SET {edit}")
+
+
+def test_the_database_refuses_one_token_twice(hall, box_1):
+    receipts = [hall.submit(), hall.submit()]
+    held = [claimed(box_1) for _ in receipts]
+
+    with pytest.raises(IntegrityError, match="job_token_once"):
+        edited("UPDATE judging_job SET token = %s WHERE id = %s", held[0].row.token, held[1].row.id)
+
+
+def test_a_row_that_is_not_what_it_was_under_the_lock_is_not_written_over(hall, box_1):
+    """The guard of the one writer, reached by somebody who kept a hold for too long."""
+    hall.submit()
+    job = claimed(box_1).row
+    with transaction.atomic():
+        kept = hold_job(job.id)
+    queue.give_back(job.id, by=OPERATOR, reason="box 1 is on fire")
+    before = stored(job.id).n
+    kept.thread = hold_thread_row(job.thread)
+    kept.move(job.id, RecordType.CANCELLED, actor=OPERATOR, reason="too late")
+
+    with pytest.raises(DatabaseError, match="not what it was under the lock"), transaction.atomic():
+        kept.write()
+    assert (stored(job.id).state, stored(job.id).n) == ("queued", before)
+
+
+def hold_thread_row(thread):
+    """The thread as it stands now: only the job of the kept hold is of yesterday."""
+    with transaction.atomic():
+        return hold_thread(thread).thread
+
+
+def test_a_verb_nests_in_no_other_transaction(hall, box_1):
+    """What it answered must be stored, whatever its caller does next."""
+    receipt = hall.submit()
+
+    for verb in (
+        lambda: queue.claim(box_1),
+        lambda: queue.cancel(receipt.job, by=OPERATOR, reason="no"),
+        hall.submit,
+        lambda: hall.rejudge(receipt.submission),
+    ):
+        with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
+            verb()
+
+
+def test_one_bad_row_never_stops_the_sweep(hall, box_1, clock, monkeypatch):
+    receipts = [hall.submit() for _ in range(3)]
+    for _ in receipts:
+        claimed(box_1)
+    clock.forward(seconds=601)
+    expire = reap.expire_running
+
+    def expire_all_but_the_second(held, *, actor):
+        if receipts[1].job in held.jobs:
+            raise ZeroDivisionError
+        return expire(held, actor=actor)
+
+    monkeypatch.setattr(reap, "expire_running", expire_all_but_the_second)
+    swept = queue.sweep()
+
+    assert (swept.lapsed, swept.bad) == (2, 1)
+    assert [stored(receipt.job).state for receipt in receipts] == ["queued", "running", "queued"]
+
+
+def test_the_shipped_clock_goes_on_within_a_transaction(transactional_db):
+    """Not the transaction's start: a writer that waited for a lock would stamp before the record in front of it."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(CLOCK.replace("judge_now", "judge_now_as_shipped"))
+        cursor.execute("SELECT judge_now_as_shipped() - clock_timestamp(), judge_now_as_shipped() FROM pg_sleep(0.01)")
+        off, first = cursor.fetchone()
+        cursor.execute("SELECT judge_now_as_shipped() FROM pg_sleep(0.01)")
+        later = cursor.fetchone()[0]
+        transaction.set_rollback(True)
+
+    assert abs(off.total_seconds()) < 1
+    assert later > first
+
+
+def test_a_verb_that_waited_for_its_thread_reads_the_clock_afterwards(hall, box_1, clock):
+    hall.submit()
+    job = claimed(box_1)
+
+    def cancel():
+        try:
+            queue.cancel(job.row.id, by=OPERATOR, reason="no")
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            list(Thread.objects.select_for_update(no_key=True))
+            waits = pool.submit(cancel)
+            time.sleep(0.3)
+            released_at = clock.now()
+        waits.result(30)
+
+    assert stored(job.row.id).finished_at >= released_at
+    assert LedgerRecord.objects.get(type="cancelled").at >= released_at
+
+
+def test_the_clock_never_runs_back_within_a_thread(hall, box_1, clock):
+    """A fail-over to a server whose clock is behind: records keep their order all the same."""
+    hall.submit()
+    clock.forward(seconds=500)
+    job = claimed(box_1)
+    clock.reset()
+    renew(job)
+    queue.cancel(job.row.id, by=OPERATOR, reason="no")
+
+    moments = list(LedgerRecord.objects.order_by("n").values_list("at", flat=True))
+    assert moments == sorted(moments)
+    assert Job.objects.get().finished_at >= job.row.claimed_at
