@@ -21,7 +21,7 @@ from judging.wake import Judged, announce
 from runners.keys import new_id
 
 _FIELDS = Result._meta.concrete_fields
-STORE = f"INSERT INTO judging_result ({', '.join(field.column for field in _FIELDS)}) VALUES ({', '.join(['%s'] * len(_FIELDS))})"
+STORE = f"INSERT INTO judging_result ({', '.join(str(field.column) for field in _FIELDS)}) VALUES ({', '.join(['%s'] * len(_FIELDS))})"
 COUNT = "UPDATE runners_runner SET jobs_done = jobs_done + 1 WHERE id = %s"
 
 
