@@ -6,15 +6,19 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from judging.durable import one_transaction
 from judging.errors import NotFound
 from judging.models import Lane
 from judging.text import storable
-from judging.wake import Everyone, announce
+from judging.wake import Everyone, Work, announce
 from runners.enrol import clean_tags
 from runners.models import DEFAULT_POOL
+
+_KINDS = 256
+"""Past so many kinds of work, telling everyone to look is cheaper than telling each why."""
 
 
 def reroute(lanes: Iterable[UUID], *, pools: Iterable[str]) -> int:
@@ -24,8 +28,9 @@ def reroute(lanes: Iterable[UUID], *, pools: Iterable[str]) -> int:
     """
     effective = clean_tags(pools, limits=settings.LIMITS) or [DEFAULT_POOL]
     with one_transaction():
-        changed = Lane.objects.filter(id__in=list(lanes)).update(pools=effective)
-        announce(Everyone())
+        rerouted = Lane.objects.filter(id__in=list(lanes))
+        changed = rerouted.update(pools=effective)
+        announce_work_of(rerouted)
     return changed
 
 
@@ -42,7 +47,18 @@ def resume(lane: UUID) -> None:
     with one_transaction():
         if not Lane.objects.filter(id=lane).update(paused_at=None, paused_reason=""):
             _must_exist(lane)
-        announce(Everyone())
+        announce_work_of(Lane.objects.filter(id=lane))
+
+
+def announce_work_of(lanes: QuerySet[Lane]) -> None:
+    """Tell who waits of the work these lanes may hold, when this transaction commits.
+
+    By kind and not by telling everyone: one fitting runner is woken for each, and wakes the next when it got
+    something. Thousands that wait and find nothing here would otherwise stand between the work and who may take it.
+    """
+    kinds = lanes.filter(active=True, paused_at=None).values_list("problem_type", "external", "pools")
+    works = {Work(problem_type, external, frozenset(pools)) for problem_type, external, pools in kinds.distinct()[: _KINDS + 1]}
+    announce(*works if len(works) <= _KINDS else (Everyone(),))
 
 
 def _must_exist(lane: UUID) -> None:

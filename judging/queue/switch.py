@@ -6,9 +6,11 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import QuerySet
 
 from judging.durable import one_transaction
-from judging.models import Installation, Maintenance
+from judging.models import Installation, Lane, Maintenance
+from judging.queue.reroute import announce_work_of
 from judging.text import storable
 from judging.wake import Everyone, announce
 
@@ -20,7 +22,7 @@ WHERE id = 1 AND level = 'draining'
 
 
 def switch_maintenance(level: Maintenance, *, reason: str = "") -> Installation:
-    """Set the maintenance level; how it stands afterwards. Reopening wakes every waiting claim."""
+    """Set the maintenance level; how it stands afterwards. Reopening wakes whoever may take what waits."""
     with one_transaction():
         Installation.objects.get_or_create(id=1)
         row = Installation.objects.select_for_update().get(id=1)
@@ -29,7 +31,7 @@ def switch_maintenance(level: Maintenance, *, reason: str = "") -> Installation:
             row.reason = "" if level == Maintenance.OPEN else row.reason or storable(reason)[:500]
             row.level = level
             row.save(update_fields=["level", "since", "reason"])
-        announce(Everyone())
+        _announce(opened=level == Maintenance.OPEN, lanes=Lane.objects.all())
     return row
 
 
@@ -38,6 +40,14 @@ def switch_external(on: bool) -> None:  # noqa: FBT001 - the switch's own positi
     with one_transaction():
         Installation.objects.get_or_create(id=1)
         Installation.objects.filter(id=1).update(external_judging=on)
+        _announce(opened=on, lanes=Lane.objects.filter(external=True))
+
+
+def _announce(*, opened: bool, lanes: QuerySet[Lane]) -> None:
+    """Work that may be taken again finds its runners; what may not be taken any more, everyone is to hear."""
+    if opened:
+        announce_work_of(lanes)
+    else:
         announce(Everyone())
 
 
