@@ -1,0 +1,206 @@
+"""What a claim costs as the queue grows, whatever stands before the work one may take, against the floor.
+
+The floor is what any queue on PostgreSQL pays: a bare SKIP LOCKED pick on one partial index, and the update of the
+picked row. `pick` is our choice of a thread and the same update of its row; `claim` is the whole verb, of which
+`statements` is the part spent in the database.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from judging import queue
+from judging.bench import floor, load
+from judging.bench.filler import fill
+from judging.bench.measure import WARM, Client, Figure, Spread, at_once, in_turn, ratio
+from judging.bench.scratch import Connection, direct, vacuum
+from judging.bench.size import Size
+
+PICK = """
+UPDATE judging_thread t SET claimable = false, running = t.head WHERE t.id = (SELECT thread FROM judge_pick(%s, false)) RETURNING t.id
+"""
+LOCK = "SELECT 1 FROM {} ORDER BY {} LIMIT {} FOR UPDATE"
+LANES = 100
+LOCKED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A queue of one depth: half of it in the lanes `first`, and behind it the other half, mostly in `mine`."""
+
+    address: str
+    straight: Connection
+    into: load.Library
+    runner: UUID
+    depth: int
+
+    @property
+    def first(self) -> list[UUID]:
+        """The lanes at the head."""
+        return self.into.lanes[LANES:]
+
+    @property
+    def behind(self) -> list[UUID]:
+        """The lanes behind them; the first of these is deep."""
+        return self.into.lanes[:LANES]
+
+    def route(self, lanes: list[UUID], *, problem_type: str = load.TYPE, pool: str = "default") -> None:
+        """Say who may judge the work of these lanes."""
+        self.straight.execute(
+            "UPDATE judging_lane SET problem_type = %s, pools = %s, active = true WHERE id = ANY(%s)", [problem_type, [pool], lanes]
+        )
+
+    def put_back(self) -> None:
+        """What the floor and the pick took waits again."""
+        self.straight.execute("UPDATE bench_floor SET taken = false WHERE taken")
+        self.straight.execute("UPDATE judging_thread SET claimable = true, running = NULL WHERE running = head")
+
+    def restock(self, count: int) -> None:
+        """As much as was claimed comes in anew, in the one lane that every case leaves mine."""
+        fill(self.straight, self.into, count, lanes=self.into.lanes[:1], start=str(datetime.now(UTC)))
+
+    def tidy(self) -> None:
+        """After a case: everything mine again, and no remains."""
+        self.route(self.into.lanes)
+        vacuum(self.straight, "judging_thread", "judging_job", "bench_floor", "judging_lane")
+
+
+Case = Callable[[Stage], AbstractContextManager[Any]]
+
+
+def _mixed(stage: Stage) -> AbstractContextManager[None]:
+    stage.route(stage.into.lanes[1::2], problem_type=load.FOREIGN)
+    return nullcontext()
+
+
+def _foreign(stage: Stage, **how: str) -> AbstractContextManager[None]:
+    stage.route(stage.into.lanes[1:], **how)
+    return nullcontext()
+
+
+def _many_lanes(stage: Stage) -> AbstractContextManager[None]:
+    stage.route(stage.first, problem_type=load.FOREIGN)
+    return nullcontext()
+
+
+def _blocked(stage: Stage) -> AbstractContextManager[None]:
+    fill(stage.straight, stage.into, min(10_000, stage.depth), lanes=stage.into.lanes, start="2019-01-01", blocked=True)
+    return nullcontext()
+
+
+@contextmanager
+def _locked(stage: Stage) -> Iterator[None]:
+    most = min(LOCKED, stage.depth // 4)
+    with direct(stage.address) as other, other.transaction():
+        other.execute(LOCK.format("judging_thread WHERE claimable", "head_priority, head_created_at, head", most))
+        other.execute(LOCK.format("bench_floor WHERE NOT taken", "at", most))
+        yield
+
+
+CASES: dict[str, tuple[Case, float]] = {
+    "all mine": (lambda _: nullcontext(), 1.5),
+    "mixed": (_mixed, 1.5),
+    "head of a foreign type": (lambda stage: _foreign(stage, problem_type=load.FOREIGN), 1.5),
+    "head of a foreign pool": (lambda stage: _foreign(stage, pool="elsewhere"), 1.5),
+    "100 lanes of mine behind a foreign head": (_many_lanes, 1.8),
+    "the first 1,000 locked by others": (_locked, 1.5),
+    "10,000 blocked siblings first": (_blocked, 1.5),
+}
+"""Each case prepares a stage for as long as its context lasts; with its target at up to 8 clients."""
+CROWD_MOST = 1.7
+
+
+def claims(address: str, size: Size) -> Iterator[Figure]:
+    """Every case at every depth with every number of clients."""
+    for depth in size.depths:
+        with direct(address) as straight:
+            stage = _stage(address, straight, depth)
+            for name, (prepare, most) in CASES.items():
+                with prepare(stage):
+                    for clients in size.clients:
+                        target = most if clients <= 8 else max(most, CROWD_MOST)
+                        yield from _figures(stage, f"{depth:,} queued, {name}, {clients} clients", clients, target, size)
+                stage.tidy()
+
+
+def _stage(address: str, straight: Connection, depth: int) -> Stage:
+    straight.execute("DROP TABLE IF EXISTS bench_floor")
+    straight.execute("SET session_replication_role = replica")
+    straight.execute("DELETE FROM judging_thread; DELETE FROM judging_job; DELETE FROM judging_submission; DELETE FROM judging_lane")
+    straight.execute("SET session_replication_role = origin")
+    straight.execute(floor.TABLE)
+    straight.execute(floor.FILL, [depth])
+    stage = Stage(address, straight, load.library(lanes=2 * LANES), load.machines(1)[0].id, depth)
+    fill(straight, stage.into, depth // 2, lanes=stage.first, start=f"2020-01-01 00:00:00.{depth:07}")
+    deep = [lane for other in stage.behind for lane in (stage.behind[0], other)]
+    fill(straight, stage.into, depth - depth // 2, lanes=deep, start=f"2021-01-01 00:00:00.{depth:07}")
+    vacuum(straight, "judging_submission")
+    stage.tidy()
+    return stage
+
+
+def _figures(stage: Stage, case: str, clients: int, most: float, size: Size) -> Iterator[Figure]:
+    times = max(5, min(size.times, stage.depth // 20) // clients)
+    spent: list[float] = []
+    statements: list[float] = []
+
+    def taking(statement: str, values: list[Any]) -> float:
+        took = at_once(_straight(stage, statement, values), clients=clients, times=times)
+        stage.put_back()
+        return took * 1000
+
+    def claiming() -> float:
+        spent.clear()
+        took = at_once(lambda: _claimer(stage, spent), clients=clients, times=times)
+        statements.append(sum(spent) / clients / (WARM + times) * 1000)
+        stage.restock(clients * (WARM + times))
+        return took * 1000
+
+    bare, pick, claim = in_turn(lambda: taking(floor.FLOOR, []), lambda: taking(PICK, [stage.runner]), claiming, rounds=size.rounds)
+    figure = Figure("claims", f"{case}: pick", "ms", pick, bare, ratio(pick, bare), most=most)
+    inside = Spread.of(statements)
+    yield figure
+    yield replace(figure, case=f"{case}: statements", ours=inside, ratio=ratio(inside, bare), most=None)
+    yield replace(figure, case=f"{case}: claim", ours=claim, ratio=ratio(claim, bare), most=None)
+
+
+def _straight(stage: Stage, statement: str, values: list[Any]) -> Client:
+    """A client with a connection of its own that runs one prepared statement, which must find something."""
+
+    @contextmanager
+    def client() -> Iterator[Callable[[], object]]:
+        with direct(stage.address) as mine:
+
+            def act() -> None:
+                assert mine.execute(statement, values, prepare=True).fetchone() is not None, "the queue ran dry"
+
+            yield act
+
+    return client
+
+
+@contextmanager
+def _claimer(stage: Stage, spent: list[float]) -> Iterator[Callable[[], object]]:
+    """A client that claims by the verb; adds the seconds its statements took to `spent`."""
+
+    def timed(execute: Callable[..., Any], *args: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return execute(*args)
+        finally:
+            spent.append(time.perf_counter() - began)
+
+    def act() -> None:
+        assert isinstance(queue.claim(stage.runner), queue.ClaimedJob), "the queue ran dry"
+
+    connection.ensure_connection()
+    with connection.execute_wrapper(timed):
+        yield act

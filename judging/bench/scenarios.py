@@ -1,0 +1,40 @@
+"""What can be measured. Each scenario gets an empty database, so that none pays for another's leavings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from judging.bench.acts import enqueue, reaper, retag
+from judging.bench.claims import claims
+from judging.bench.measure import Figure
+from judging.bench.pairs import pairs
+from judging.bench.scratch import scratch_database
+from judging.bench.size import Size
+from judging.bench.verbs import verbs
+from judging.bench.waits import waits
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A sentence for people, and what yields its figures when it is given a database's address and a size."""
+
+    sentence: str
+    run: Callable[[str, Size], Iterator[Figure]]
+
+
+SCENARIOS = {
+    "claims": Scenario("the claim as the queue grows, against a bare SKIP LOCKED claim", claims),
+    "pairs": Scenario("claims and reports over HTTP, against half the rate of a view that only authenticates", pairs),
+    "waits": Scenario("parked claims and work that trickles in, against a raw ASGI handler parked the same way", waits),
+    "retag": Scenario("a lane full of work given to another pool, while runners wait", retag),
+    "enqueue": Scenario("submissions with waking, against submissions without", enqueue),
+    "reaper": Scenario("leases that lapse together, and claims meanwhile", reaper),
+    "verbs": Scenario("the verbs in process, beside other queues where they are installed; then the audit", verbs),
+}
+
+
+def run(name: str, size: Size, *, durable: bool) -> Iterator[Figure]:
+    """The scenario's figures as they come. `durable`: commits wait for the disk."""
+    with scratch_database(durable=durable) as address:
+        yield from SCENARIOS[name].run(address, size)

@@ -1,0 +1,65 @@
+"""The verbs in process, one client: what a submission, a claim, a renewal and a report cost, beside other queues.
+
+A peer is measured when its package is installed; Assize does not depend on any. Then the audit, on what that left.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+from uuid import UUID
+
+from judging import queue
+from judging.audit import audit
+from judging.bench import load
+from judging.bench.measure import Figure, Spread
+from judging.bench.size import Size
+from judging.bench.waits import submit_to
+
+PEERS = {"procrastinate": "procrastinate", "pgqueuer": "pgqueuer", "django-tasks' database backend": "django_tasks"}
+AUDITED_A_SECOND = 20_000.0
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Clocked:
+    """Seconds each verb took, by name."""
+
+    spent: dict[str, list[float]] = field(default_factory=dict)
+
+    def time(self, name: str, act: Callable[[], T]) -> T:
+        """Do it and note how long it took."""
+        began = time.perf_counter()
+        done = act()
+        self.spent.setdefault(name, []).append(time.perf_counter() - began)
+        return done
+
+
+def verbs(address: str, size: Size) -> Iterator[Figure]:
+    """Each verb's median, the peers, and how fast the audit proves it all."""
+    into, runner, clock = load.library(lanes=4), load.machines(1)[0].id, Clocked()
+    for _ in range(size.pairs):
+        clock.time("submit", lambda: submit_to(into))
+    for _ in range(size.pairs):
+        _judge(runner, clock)
+    for name, spent in clock.spent.items():
+        milliseconds = Spread.of(sorted(one * 1000 for one in spent)[: max(1, len(spent) * 9 // 10)])
+        yield Figure("verbs", name, "ms", milliseconds, None, milliseconds.median)
+    for name, module in PEERS.items():
+        if importlib.util.find_spec(module) is None:
+            yield Figure("verbs", f"{name}: not installed, so not measured", "", Spread(0, 0, 0), None, 0)
+    began = time.perf_counter()
+    outcome = audit()
+    rate = outcome.records / (time.perf_counter() - began)
+    yield Figure("verbs", "audit", "records/s", Spread.of([rate]), None, rate, least=AUDITED_A_SECOND, note=outcome.words)
+
+
+def _judge(runner: UUID, clock: Clocked) -> None:
+    job = clock.time("claim", lambda: queue.claim(runner))
+    assert isinstance(job, queue.ClaimedJob), "the queue ran dry"
+    row, said = job.row, queue.Report(verdict="Accepted", score=1.0, max_score=1.0)
+    clock.time("renew", lambda: queue.renew(row.id, token=row.token, runner=runner, lease_seconds=900))
+    clock.time("report", lambda: queue.report(row.id, said, token=row.token, runner=runner))

@@ -1,0 +1,102 @@
+"""What a claim reads, counted by the database itself: no clock, so nothing here depends on how busy a machine is."""
+
+import json
+
+import pytest
+from django.db import connection, transaction
+
+from judging import queue
+from judging.bench.filler import fill
+from judging.bench.load import FOREIGN, library, machines
+from judging.queue.claim import CLAIM
+
+LANES = 200
+MOST_BUFFERS = 250
+GROWTH = 1.2
+EXPLAIN = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM judge_pick(%s, true)"
+SCANS = "SELECT relname, seq_scan FROM pg_stat_xact_user_tables WHERE relname = ANY(%s) ORDER BY relname"
+# Tables that grow with the queue, its past, or the number of runners.
+LARGE = ["judging_thread", "judging_job", "judging_submission", "judging_submissionfile", "judging_ledgerrecord", "judging_delivery"]
+# Plans are made for these calls of a connection, and kept from then on.
+PLANNED = 8
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def run(statement, *values):
+    """A statement's rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchall() if cursor.description else []
+
+
+def queued(count, *, foreign, pool="default", blocked=False):
+    """A queue of `count` in 200 lanes, all of them foreign but the last, whose job is the youngest; the runner of that one."""
+    connection.ensure_connection()
+    into, runner = library(lanes=LANES), machines(1)[0].id
+    run("UPDATE judging_lane SET problem_type = %s, pools = %s WHERE id = ANY(%s)", foreign, [pool], into.lanes[:-1])
+    fill(connection.connection, into, count, lanes=into.lanes[:-1], start="2020-01-01", blocked=blocked)
+    fill(connection.connection, into, 20, lanes=into.lanes[-1:], start="2021-01-01")
+    run("VACUUM ANALYZE judging_thread, judging_job, judging_lane, judging_submission")
+    return runner
+
+
+def buffers(runner):
+    """How many of the database's pages a pick touches, once its plans are kept."""
+    for _ in range(PLANNED):
+        (answer, _thread) = run("SELECT * FROM judge_pick(%s, true)", runner)[0]
+        assert answer == "ready"
+    (told,) = run(EXPLAIN, runner)[0]
+    plan = (json.loads(told) if isinstance(told, str) else told)[0]["Plan"]
+    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+
+
+CASES = {
+    "all of it mine": {"foreign": "bench@1"},
+    "of a foreign type": {"foreign": FOREIGN},
+    "of a foreign pool": {"foreign": "bench@1", "pool": "elsewhere"},
+    "all blocked by siblings": {"foreign": "bench@1", "blocked": True},
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_claim_scans_no_table_that_grows(case):
+    runner = queued(3_000, **case)
+
+    with transaction.atomic():
+        before = run(SCANS, LARGE)
+        for _ in range(PLANNED):
+            run(CLAIM, runner)
+        after = run(SCANS, LARGE)
+
+    assert after == before
+
+
+def test_a_whole_claim_and_its_report_scan_no_table_that_grows():
+    runner = queued(3_000, foreign=FOREIGN)
+    run("SELECT pg_stat_force_next_flush()")
+    before = dict(run("SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname = ANY(%s)", LARGE))
+
+    for _ in range(PLANNED):
+        job = queue.claim(runner)
+        assert isinstance(job, queue.ClaimedJob)
+        row = job.row
+        queue.renew(row.id, token=row.token, runner=runner, lease_seconds=900)
+        queue.report(row.id, queue.Report(verdict="Accepted"), token=row.token, runner=runner)
+
+    run("SELECT pg_stat_force_next_flush()")
+    assert dict(run("SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname = ANY(%s)", LARGE)) == before
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_a_claim_reads_is_bounded_and_does_not_grow_with_the_queue(case):
+    few = buffers(queued(10_000, **case))
+    run("SET session_replication_role = replica")
+    run("DELETE FROM judging_thread; DELETE FROM judging_job; DELETE FROM judging_submission; DELETE FROM judging_lane")
+    run("SET session_replication_role = origin")
+    many = buffers(queued(100_000, **case))
+
+    assert many <= MOST_BUFFERS
+    assert many <= max(few * GROWTH, few + 4)
