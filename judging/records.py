@@ -7,8 +7,9 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import compress
 from json.encoder import encode_basestring
-from operator import attrgetter
+from operator import attrgetter, is_not
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -56,7 +57,8 @@ def row_document(row: JobRow) -> dict[str, Scalar]:
 COLUMNS = tuple(sorted(JobRow._fields))
 """A row's columns in canonical order."""
 _values: Callable[[JobRow], tuple[Any, ...]] = attrgetter(*COLUMNS)
-_FORM = "{" + ",".join(f'"{name}":%s' for name in COLUMNS) + "}"
+_KEYS = tuple(f'"{name}":' for name in COLUMNS)
+_PLACES = range(len(COLUMNS))
 
 
 class _Words(dict[type, Callable[[Any], str]]):
@@ -81,32 +83,34 @@ _WORDS = _Words(
 
 
 class RowText(NamedTuple):
-    """A row in canonical form, kept as a tuple of encoded values beside the values, in COLUMNS' order.
+    """A row in canonical form: beside its values the members they make, in COLUMNS' order.
 
-    A move leaves most columns as they were, so `then` encodes only those that changed: the audit's speed is here.
+    A move leaves most columns as they were, so `then` writes only those that changed: the audit's speed is here.
     """
 
     values: tuple[Any, ...]
-    words: tuple[str, ...]
+    members: tuple[str, ...]
 
     @classmethod
     def of(cls, row: JobRow) -> RowText:
         """The form of a row met for the first time. Raises TypeError for a value the ledger cannot hold."""
         values = _values(row)
-        return cls(values, tuple([_WORDS[type(value)](value) for value in values]))
+        return cls(
+            values, tuple([f"{key}{_WORDS[type(value)](value)}" for key, value in zip(_KEYS, values, strict=True)])
+        )
 
     def then(self, row: JobRow) -> RowText:
         """The form of the row that followed."""
         values = _values(row)
-        words = list(self.words)
-        for place, (value, old) in enumerate(zip(values, self.values, strict=True)):
-            if value is not old:
-                words[place] = _WORDS[type(value)](value)
-        return RowText(values, tuple(words))
+        members = list(self.members)
+        for place in compress(_PLACES, map(is_not, values, self.values)):
+            value = values[place]
+            members[place] = f"{_KEYS[place]}{_WORDS[type(value)](value)}"
+        return RowText(values, tuple(members))
 
     def digest(self) -> bytes:
         """SHA-256 of the canonical job row."""
-        return hashlib.sha256((_FORM % self.words).encode()).digest()
+        return hashlib.sha256(f"{{{','.join(self.members)}}}".encode()).digest()
 
 
 def row_digest(row: JobRow) -> bytes:

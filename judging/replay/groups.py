@@ -10,7 +10,7 @@ from uuid import UUID
 
 from judging.ids import id_text
 from judging.records import Record
-from judging.replay.state import Due
+from judging.replay.state import Due, Tale
 from judging.rows import Illegal, JobRow
 from judging.rules import displaced_on_return, head_of, superseded_by_new
 from judging.states import Cause, JobState, RecordType
@@ -24,10 +24,8 @@ BY_THE_HOLDER = frozenset(
 """Only the runner that holds the job does these (runner-protocol §5), or who held it last when contact was lost."""
 
 
-def require_place(due: Due | None, record: Record, kind: RecordType) -> None:
+def require_place(due: Due, record: Record, kind: RecordType) -> None:
     """Records of one decision stand together. Raises Illegal when something else comes between."""
-    if due is None:
-        return
     if record.at != due.at:
         raise Illegal(f"{kind} before a decision was told whole")
     if due.displaces is not None:
@@ -40,20 +38,34 @@ def require_place(due: Due | None, record: Record, kind: RecordType) -> None:
         raise Illegal(f"{kind} where job {due.by} is opened")
 
 
-def require_actor(record: Record, kind: RecordType, row: JobRow | None, *, last: UUID | None) -> None:
-    """What only the holder does names the holder. `last` held the job when its last lease ended. Raises Illegal."""
-    if kind is RecordType.LEASED:
-        owner = record.data.get("runner")
-    elif kind in BY_THE_HOLDER or _gave_up(record, kind) or (kind is RecordType.FAILED and row and not row.outcome):
-        holder = last if row and row.lost else row.runner if row else None
-        owner = id_text(holder) if holder else None
+def require_actor(record: Record, kind: RecordType, tale: Tale | None) -> None:
+    """What only the holder does names the holder. Raises Illegal."""
+    holder: object
+    if record.type in BY_THE_HOLDER:
+        holder = _holder(tale)
+    elif kind is RecordType.LEASED:
+        holder = record.data.get("runner")
+    elif _gave_up(record, kind, tale):
+        holder = _holder(tale)
     else:
         return
-    if owner is None or record.actor != f"runner:{owner}":
+    if holder is None or record.actor != f"runner:{holder}":
         raise Illegal(f"{kind} by {record.actor}, who does not hold it")
 
 
-def _gave_up(record: Record, kind: RecordType) -> bool:
+def _holder(tale: Tale | None) -> str | None:
+    """Who holds the job, or held it when contact was lost."""
+    row = tale.row if tale else None
+    if tale is None or row is None:
+        return None
+    holder = row.runner if row.lost is None else tale.handouts[-1].runner
+    return None if holder is None else id_text(holder)
+
+
+def _gave_up(record: Record, kind: RecordType, tale: Tale | None) -> bool:
+    """Whether the holder says that it failed, which others may say only of an outcome that makes no result."""
+    if kind is RecordType.FAILED:
+        return tale is not None and tale.row is not None and tale.row.outcome is None
     return kind is RecordType.REQUEUED and record.data.get("cause") == Cause.INFRASTRUCTURE
 
 
@@ -81,9 +93,9 @@ def require_attempt(new: JobRow, known: Collection[JobRow]) -> None:
         raise Illegal(f"attempt {new.attempt} after a later one")
 
 
-def opens_group(record: Record, kind: RecordType, before: JobRow | None, due: Due | None) -> Due | None:
+def opens_group(record: Record, before: JobRow | None, due: Due | None) -> Due | None:
     """What a `superseded` record makes due: the job in whose favour it was written."""
-    if kind is not RecordType.SUPERSEDED or before is None:
+    if before is None:
         return None
     ended = due.ended if due else ()
     return Due(UUID(str(record.data["by"])), record.at, ended=(*ended, before))

@@ -12,7 +12,7 @@ from judging.records import NO_ROW, VERSION, Record, RowText
 from judging.replay import groups
 from judging.replay.state import Difference, Divergence, Handout, Judgement, Kind, Place, State, Tale
 from judging.rows import Illegal, JobRow, Move
-from judging.states import FINISHED, OPEN, JobState, RecordType
+from judging.states import FINISHED, OPEN, RecordType
 
 UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 """What data that no server wrote may end in when the rules read it; a refusal of theirs is a ValueError."""
@@ -82,7 +82,8 @@ class Reading:
 
     def _require_place(self, record: Record) -> None:
         expected = self.n + 1
-        if record.thread != self.thread or record.n != expected:
+        strange = record.thread is not self.thread and record.thread != self.thread
+        if strange or record.n != expected:
             missing = record.n > expected
             words = "a record is missing" if missing else "a record stands where it does not belong"
             place = Place(self.thread, expected)
@@ -112,8 +113,9 @@ class Reading:
 
     def _follow(self, record: Record, kind: RecordType, tale: Tale | None) -> None:
         before = tale.row if tale else None
-        groups.require_place(self.due, record, kind)
-        groups.require_actor(record, kind, before, last=tale.handouts[-1].runner if tale and tale.handouts else None)
+        if self.due is not None:
+            groups.require_place(self.due, record, kind)
+        groups.require_actor(record, kind, tale)
         if kind is RecordType.LEASED and not self.dark:
             groups.require_head(record, self.open.values())
         if kind is RecordType.RECLAIMED:
@@ -143,7 +145,7 @@ class Reading:
             self.open[after.id] = after
         else:
             self.open.pop(after.id, None)
-        self.due = groups.opens_group(record, kind, before, self.due)
+        self.due = groups.opens_group(record, before, self.due) if kind is RecordType.SUPERSEDED else None
         if after.urgent and not self.dark:
             self.due = self.due or groups.gives_way(before, after, self.open.values(), record)
         if before is None and self.dark:
@@ -173,9 +175,9 @@ def _told(record: Record, kind: RecordType, tale: Tale | None, after: JobRow, te
         return Tale(after, text, record.n, held_now, untold=after.fence - len(held_now))
     handouts, judgement = tale.handouts, tale.judgement
     held = tale.row.token if tale.row else None
-    if held is not None and held != after.token and handouts and handouts[-1].token == held:
+    if held is not None and held is not after.token and handouts and handouts[-1].token == held:
         handouts = (*handouts[:-1], handouts[-1]._replace(ended_at=record.at, ending=kind.value))
-    if after.state is JobState.RUNNING and after.token is not None and after.token != held:
+    if after.token is not None and after.token is not held:
         handouts = (*handouts, _handout(after))
     if kind is RecordType.REPORTED:
         judgement = _judgement(record, tale)
