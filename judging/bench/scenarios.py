@@ -29,8 +29,8 @@ SCENARIOS = {
     "waits": Scenario("parked claims and work that trickles in, against a raw ASGI handler parked the same way", waits),
     "retag": Scenario("a lane full of work given to another pool, while runners wait", retag),
     "enqueue": Scenario("submissions with waking, against submissions without", enqueue),
-    "reaper": Scenario("leases that lapse together, and claims meanwhile", reaper),
-    "verbs": Scenario("the verbs in process, beside other queues where they are installed; then the audit", verbs),
+    "reaper": Scenario("leases that lapse together, claims meanwhile, and the audit of it all", reaper),
+    "verbs": Scenario("the verbs in process, beside other queues where they are installed", verbs),
 }
 
 

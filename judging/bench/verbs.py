@@ -1,11 +1,11 @@
 """The verbs in process, one client: what a submission, a claim, a renewal and a report cost, beside other queues.
 
-A peer is measured when its package is installed; Assize does not depend on any. Then the audit, on what that left.
+A peer is measured when its package is installed; Assize does not depend on any.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,14 +13,12 @@ from typing import TypeVar
 from uuid import UUID
 
 from judging import queue
-from judging.audit import audit
 from judging.bench import load
-from judging.bench.measure import Figure, Spread
+from judging.bench.measure import Figure, Spread, ratio
+from judging.bench.peers import NOT_MEASURED, PEERS, installed
 from judging.bench.size import Size
 from judging.bench.waits import submit_to
 
-PEERS = {"procrastinate": "procrastinate", "pgqueuer": "pgqueuer", "django-tasks' database backend": "django_tasks"}
-AUDITED_A_SECOND = 20_000.0
 T = TypeVar("T")
 
 
@@ -39,7 +37,7 @@ class Clocked:
 
 
 def verbs(address: str, size: Size) -> Iterator[Figure]:
-    """Each verb's median, the peers, and how fast the audit proves it all."""
+    """Each verb's median, then the peers."""
     into, runner, clock = load.library(lanes=4), load.machines(1)[0].id, Clocked()
     for _ in range(size.pairs):
         clock.time("submit", lambda: submit_to(into))
@@ -48,13 +46,14 @@ def verbs(address: str, size: Size) -> Iterator[Figure]:
     for name, spent in clock.spent.items():
         milliseconds = Spread.of(sorted(one * 1000 for one in spent)[: max(1, len(spent) * 9 // 10)])
         yield Figure("verbs", name, "ms", milliseconds, None, milliseconds.median)
-    for name, module in PEERS.items():
-        if importlib.util.find_spec(module) is None:
-            yield Figure("verbs", f"{name}: not installed, so not measured", "", Spread(0, 0, 0), None, 0)
-    began = time.perf_counter()
-    outcome = audit()
-    rate = outcome.records / (time.perf_counter() - began)
-    yield Figure("verbs", "audit", "records/s", Spread.of([rate]), None, rate, least=AUDITED_A_SECOND, note=outcome.words)
+    ours = statistics.median(clock.spent["claim"]) + statistics.median(clock.spent["report"])
+    for name, (measure, least) in PEERS.items():
+        if not installed(name):
+            yield Figure("verbs", f"{name}: {NOT_MEASURED}", "", Spread(0, 0, 0), None, 0)
+            continue
+        theirs = measure(address, size.pairs, size.rounds)
+        sides = Spread.of([1 / ours]), Spread.of([1 / one for one in theirs])
+        yield Figure("verbs", f"jobs taken and finished, against {name}", "/s", *sides, ratio(*sides), least=least)
 
 
 def _judge(runner: UUID, clock: Clocked) -> None:
