@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import string
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -14,7 +15,7 @@ from django.db import connection
 from django.utils.text import slugify
 
 from runners import keys
-from runners.enrol import Clock
+from runners.enrol import Clock, clean_tags, note_pools
 from runners.errors import Unauthenticated
 from runners.models import ChannelKey, Runner, RunnerState, Transport
 
@@ -70,6 +71,26 @@ def replace(runner: Runner) -> tuple[str, bool]:
     if runner.slug is None:
         Runner.objects.filter(id=runner.id).update(slug=_free_slug(runner))
     return text, not created
+
+
+def add_runner(name: str, *, problem_types: Iterable[str], tags: Iterable[str]) -> Runner:
+    """An approved runner without a key pair: a client that knows only the channel never registers itself.
+
+    Its public key is random bytes whose private half nobody has, so nobody can ever shake hands in its name.
+    """
+    kept = clean_tags(tags, limits=settings.LIMITS)
+    nobodys = secrets.token_bytes(keys.KEY_BYTES)
+    note_pools(kept)
+    row = Runner.objects.create(
+        fingerprint=keys.fingerprint(nobodys),
+        public_key=nobodys,
+        name=name[:128],
+        problem_types=list(dict.fromkeys(problem_types)),
+        tags=kept,
+        state=RunnerState.APPROVED,
+        approved_at=Clock(),
+    )
+    return Runner.objects.get(id=row.id)
 
 
 def _free_slug(runner: Runner) -> str:

@@ -37,6 +37,15 @@ INSERT INTO runners_nonce (digest, fingerprint, expires_at) VALUES (%s, %s, judg
 _TOKEN = """
 INSERT INTO runners_bearertoken (digest, runner_id, expires_at) VALUES (%s, %s, judge_now() + %s::interval) RETURNING expires_at
 """
+# A runner on the channel that fetches its files over REST is still on the channel. Who was not seen for so long that
+# it counts as gone is connected anew.
+_SEEN = """
+UPDATE runners_runner SET last_seen_at = judge_now(), address = %(address)s::inet,
+    transport = CASE WHEN transport = 'channel' AND last_seen_at > judge_now() - %(within)s::interval THEN transport ELSE 'rest' END,
+    connected_since = CASE WHEN transport <> '' AND last_seen_at > judge_now() - %(within)s::interval THEN connected_since
+        ELSE judge_now() END
+WHERE id = %(runner)s
+"""
 
 
 class Clock(Func):
@@ -191,7 +200,8 @@ def bearer(text: str) -> Bearer:
 def seen(who: Bearer, *, address: str | None) -> None:
     """Note that a runner spoke, at most once a period, so that chatter costs no writes."""
     if who.unseen is None or who.unseen >= settings.LIMITS.seen_every:
-        Runner.objects.filter(id=who.runner.id).update(last_seen_at=Clock(), address=address)
+        with connection.cursor() as cursor:
+            cursor.execute(_SEEN, {"within": str(settings.LIMITS.connected_within), "address": address, "runner": who.runner.id})
 
 
 def approve(runner: UUID) -> bool:

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import DateTimeField, ExpressionWrapper, Value
 from django.utils.html import format_html
-from unfold.widgets import UnfoldBooleanSwitchWidget
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from judging import marks, overview
 from judging.admin.actions import Dialog, Reason
@@ -138,6 +138,27 @@ class ChannelKeying(Reason):
         """Whether there is one already."""
         if ChannelKey.objects.filter(runner=self.row).exists():
             yield "The key it has now is good no more: its connection is cut, and what it holds there goes back to the queue."
+
+
+class ChannelNewcomer(PoolChoice, Reason):
+    """What a machine is called that only ever speaks on the channel, what it judges, and for whom."""
+
+    name = forms.CharField(max_length=128, widget=UnfoldAdminTextInputWidget)
+    problem_types = forms.CharField(
+        initial="standard-io@1", widget=UnfoldAdminTextInputWidget, help_text="Separated by commas.", max_length=1000
+    )
+    field_order = ("name", "problem_types")
+
+    def worn(self) -> list[str]:
+        """None yet."""
+        return []
+
+    def clean_problem_types(self) -> list[str]:
+        """At least one."""
+        types = [word.strip() for word in str(self.cleaned_data["problem_types"]).split(",") if word.strip()]
+        if not types:
+            raise forms.ValidationError("A runner judges at least one type of problem.")
+        return types
 
 
 class Forgetting(Reason):

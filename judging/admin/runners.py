@@ -19,7 +19,7 @@ from unfold.enums import ActionVariant
 from judging import marks, queue
 from judging.admin.actions import Said, Secret, act, actor, bulk_act
 from judging.admin.content import saved
-from judging.admin.fleet import Approval, ChannelKeying, Forgetting, Retagging, Revocation, connected_since, record_of
+from judging.admin.fleet import Approval, ChannelKeying, ChannelNewcomer, Forgetting, Retagging, Revocation, connected_since, record_of
 from judging.admin.opaque import document
 from judging.admin.pages import Watched
 from judging.models import Delivery, Job, RunnerAttachment
@@ -93,11 +93,16 @@ class RunnerPages(Watched):
     search_help_text = "A name, or a fingerprint as it is read aloud"
     when_empty = "No machine has introduced itself. Start a runner with this server's address; its key then waits here for approval."
     actions = ["approve_many", "retag_many"]
+    actions_list = ["add_for_channel"]
     actions_detail = ["approve", "retag", "channel_key", "revoke", "forget"]
 
     def get_custom_urls(self) -> Any:
         """Downloads of what runners attached to themselves."""
         return (("<uuid:runner>/attachment/<uuid:file>/", "runners_runner_attachment", self.download),)
+
+    def get_actions_list(self, request: HttpRequest) -> list[Any]:
+        """What this account may do without a runner."""
+        return [action for action in super().get_actions_list(request) if request.user.has_perm(action.method.permission)]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Runner]:
         """Runners, the pending first, with what they hold and whether they are connected."""
@@ -137,9 +142,12 @@ class RunnerPages(Watched):
 
     @display(description="Seen")
     def seen(self, row: Any) -> SafeString:
-        """Whether it is connected, and when it was last heard of."""
+        """Whether it is connected, by which transport since when; else when it was last heard of."""
         if row.connected:
-            return marks.badge("connected", "good")
+            connected = marks.badge("connected", "good")
+            if not row.transport or row.connected_since is None:
+                return connected
+            return format_html("{}<br>{} since {}", connected, row.get_transport_display(), marks.moment(row.connected_since))
         return marks.moment(row.last_seen_at) if row.last_seen_at else marks.badge("never", "off")
 
     @display(description="Holds")
@@ -241,6 +249,21 @@ class RunnerPages(Watched):
     def channel_key(self, request: HttpRequest, row: Runner, said: Said) -> Secret:
         """Give a runner a key for the channel."""
         return Secret("A new channel key was made.", queue.replace_channel_key(row.id, by=actor(request)))
+
+    @act(
+        "Add a runner for the channel",
+        permission="runners.key_runner",
+        text="For clients that know only the channel and never register. It may judge at once; its key is shown this once.",
+        submit="Add it and make its key",
+        form=ChannelNewcomer,
+        icon="add_link",
+        then="changelist",
+    )
+    def add_for_channel(self, request: HttpRequest, row: None, said: Said) -> Secret:
+        """Make an approved runner with a key for the channel."""
+        runner, key = queue.add_channel_runner(said["name"], problem_types=said["problem_types"], tags=said["tags"])
+        self.log_addition(request, Runner.objects.get(id=runner), f"Added for the channel. {said['reason']}")
+        return Secret(f"{said['name']} may judge over the channel now.", key)
 
     @act(
         "Revoke",

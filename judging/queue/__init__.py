@@ -19,18 +19,20 @@ give_back   an operator returns a held job to the queue
 prioritise  an operator moves an open job to another class
 void        an operator takes a result out of the count
 delete_submission, delete_work_of   what is withdrawn is judged no more, whoever holds it
+add_channel_runner  an operator lets a machine judge that has no key of its own making
 replace_channel_key  an operator gives a runner a key for the channel; the old one is good no more
 approve, revoke, retag, forget   what an operator says of a runner
 reroute     what an operator says of lanes: their pools, their pause
 switch      maintenance and external judging
 prune       finished jobs leave the tables when their time is over
+work_off    the attempts that rejudgings of many submissions want are opened, some at a time
 sweep       what the clock says: lapsed leases end, held jobs of revoked runners come back
 """
 
 from judging.queue.attach import attach, attach_to_runner
 from judging.queue.beat import Answer, beat, start, take_up
 from judging.queue.cancel import cancel
-from judging.queue.channel_key import replace_channel_key
+from judging.queue.channel_key import add_channel_runner, replace_channel_key
 from judging.queue.claim import ClaimedJob, Nothing, claim, claim_on_channel
 from judging.queue.delete import delete_submission, delete_work_of
 from judging.queue.finish import abandon, fail, finish
@@ -51,6 +53,7 @@ from judging.queue.submit import NewSubmission, Receipt, SourceFile, known_key, 
 from judging.queue.switch import close_if_drained, switch_external, switch_maintenance
 from judging.queue.undo import undo_handout
 from judging.queue.void import void
+from judging.queue.work_off import work_off
 
 __all__ = [
     "Answer",
@@ -65,6 +68,7 @@ __all__ = [
     "SourceFile",
     "Swept",
     "abandon",
+    "add_channel_runner",
     "approve",
     "attach",
     "attach_to_runner",
@@ -105,4 +109,5 @@ __all__ = [
     "take_up",
     "undo_handout",
     "void",
+    "work_off",
 ]

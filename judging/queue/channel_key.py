@@ -1,7 +1,8 @@
-"""replace_channel_key: an operator gives a runner its key for the channel (channel-protocol §1)."""
+"""replace_channel_key, add_channel_runner: an operator gives a runner its key for the channel (channel-protocol §1)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from judging.durable import one_look, one_transaction
@@ -9,6 +10,7 @@ from judging.errors import NotFound, RunnerNotApproved
 from judging.hold import hold_job
 from judging.models import Job
 from judging.states import Cause, JobState, RecordType
+from judging.text import storable
 from judging.wake import Concerns, announce
 from runners import channel_keys
 from runners.models import Runner, RunnerState
@@ -35,6 +37,14 @@ def replace_channel_key(runner: UUID, *, by: str) -> str:
         for job in held:
             _take_back(job, runner=runner, by=by)
     return key
+
+
+def add_channel_runner(name: str, *, problem_types: Iterable[str], tags: Iterable[str]) -> tuple[UUID, str]:
+    """An approved runner that only ever speaks on the channel, with its key, told this once. Raises TagsCount, TagsLength."""
+    with one_transaction():
+        row = channel_keys.add_runner(storable(name), problem_types=problem_types, tags=tags)
+        key, _ = channel_keys.replace(row)
+    return row.id, key
 
 
 def _take_back(job: UUID, *, runner: UUID, by: str) -> None:

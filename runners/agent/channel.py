@@ -112,9 +112,17 @@ class ChannelApi(Api):
         """Open the line. Raises Refused when the key is not accepted, Unreachable."""
         headers = {"Authorization": f"Bearer {self._read_key()}", "User-Agent": f"{PRODUCT}/{VERSION}"}
         address = f"{self._server}/v0/runners/{self.runner_id}/channel"
-        plain = {"user_agent_header": None, "compression": None, "ping_interval": None, "max_size": MAX_ANSWER_BYTES}
         try:
-            opened = connect(address, additional_headers=headers, open_timeout=CONNECT_S, close_timeout=1, **plain)
+            opened = connect(
+                address,
+                additional_headers=headers,
+                user_agent_header=None,
+                compression=None,
+                open_timeout=CONNECT_S,
+                close_timeout=1,
+                ping_interval=None,
+                max_size=MAX_ANSWER_BYTES,
+            )
             self._line = self._open.enter_context(opened)
         except InvalidStatus as error:
             raise _refusal(error) from error

@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from judging import queue
 from judging.models import Job
+from runners import channel_keys, enrol
 from runners.models import Pool, Runner, RunnerState
 from tests import factories
 from tests.admin.reading import told, words
@@ -232,3 +233,26 @@ def test_a_channel_key_in_use_is_replaced_with_a_warning(client):
     queue.replace_channel_key(box.id, by="user:1")
 
     assert "The key it has now is good no more" in words(client.get(f"{RUNNERS}{box.id}/channel-key/"))
+
+
+def test_a_runner_that_knows_only_the_channel_is_added_with_its_key(client, admin):
+    shown = client.post(
+        f"{RUNNERS}add-for-channel/", {"reason": "an old client", "name": "Bench 1", "problem_types": "a@1, b@2", "pools": [], "more": "Lab"}
+    )
+
+    row = Runner.objects.get(name="Bench 1")
+    assert (row.state, row.problem_types, row.tags, row.slug) == ("approved", ["a@1", "b@2"], ["lab"], "bench-1")
+    assert channel_keys.caller(shown.context["secret"].text, "bench-1").runner == row.id
+    assert "an old client" in LogEntry.objects.get(user=admin).change_message
+
+
+def test_who_may_not_make_keys_is_not_offered_to(staff, client):
+    assert "Add a runner for the channel" in words(client.get(RUNNERS))
+    assert "Add a runner for the channel" not in words(staff("runners.view_runner").get(RUNNERS))
+
+
+def test_the_list_says_by_which_transport_since_when(client, clock):
+    box = factories.box()
+    enrol.seen(enrol.Bearer(box.runner, 60.0, None), address=None)
+
+    assert "REST since" in words(client.get(RUNNERS))

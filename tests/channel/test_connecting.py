@@ -8,7 +8,8 @@ from websockets.exceptions import InvalidStatus
 
 from judging import queue
 from judging.errors import RunnerNotApproved
-from runners.models import ChannelKey, Runner
+from runners import enrol
+from runners.models import BearerToken, ChannelKey, Runner
 from tests import factories
 from tests.channel.conftest import ACCEPTED, OPERATOR, stored
 
@@ -69,6 +70,25 @@ def test_anothers_key_a_replaced_one_and_a_revoked_runner_are_refused_alike(hall
 def test_a_pending_runner_gets_no_key(hall):
     with pytest.raises(RunnerNotApproved):
         queue.replace_channel_key(factories.pending_box().id, by=OPERATOR)
+
+
+def test_who_is_connected_how_and_since_when_is_kept(hall, runner, clock):
+    box = factories.box()
+    bearer = BearerToken.objects.get(runner=box.id)
+    enrol.seen(enrol.Bearer(box.runner, 60.0, None), address="127.0.0.1")
+    first = Runner.objects.get(id=box.id)
+    assert (first.transport, bearer.runner_id) == ("rest", box.id)
+
+    clock.forward(seconds=60)
+    enrol.seen(enrol.Bearer(box.runner, 60.0, None), address=None)
+    assert Runner.objects.get(id=box.id).connected_since == first.connected_since
+    clock.forward(seconds=121)
+    enrol.seen(enrol.Bearer(box.runner, 60.0, None), address=None)
+    assert Runner.objects.get(id=box.id).connected_since != first.connected_since
+
+    hall.connect(runner)
+    enrol.seen(enrol.Bearer(Runner.objects.get(id=runner), 60.0, None), address=None)
+    assert Runner.objects.get(id=runner).transport == "channel"
 
 
 def test_too_many_connections_in_a_minute_are_refused_and_only_good_ones_count(hall, runner, clock):
