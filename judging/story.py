@@ -78,7 +78,6 @@ _PLAIN: dict[str, str] = {
     RecordType.DISPLACED: "Came back, and gave way to a newer urgent job.",
     RecordType.RECLAIMED: "Its row was removed when its retention ended.",
     RecordType.BASELINE: "The row as it stood when the ledger began.",
-    RecordType.REFUSED: "A call was refused; nothing changed.",
     RecordType.RENEWED: "The lease was renewed.",
 }
 _CAUSES = {
@@ -110,11 +109,26 @@ def _words(record: Told, before: JobRow | None, after: JobRow | None) -> Iterato
             yield f"The lease ran out.{heard}"
         case RecordType.REQUEUED:
             yield _CAUSES.get(_cause(data), "It went back to the queue.")
+        case RecordType.REFUSED:
+            yield _refusal(data)
         case RecordType.REPORTED:
             yield f"Reported: {data.get('verdict')}." if data.get("judged") else "Reported an infrastructure failure."
         case _:
             yield _PLAIN.get(record.type, f"{record.type}: a record this version does not know.")
     yield from _consequence(before, after)
+
+
+_WHY = {
+    "runner.lease.stale": "it no longer held the job under this lease",
+    "runner.lease.foreign": "the lease is another runner's",
+}
+
+
+def _refusal(data: Mapping[str, Scalar]) -> str:
+    """What was asked under which lease, the verdict it brought, and why not."""
+    brought = f" with {data['verdict']!r}" if data.get("verdict") else ""
+    why = _WHY.get(str(data.get("why")), str(data.get("why")))
+    return f"Refused its {data.get('asked', 'call')}{brought} under lease {data.get('token')}: {why}. Nothing changed."
 
 
 def _cause(data: Mapping[str, Scalar]) -> Cause:

@@ -5,6 +5,7 @@ from uuid import uuid4
 import pytest
 
 from judging import queue
+from judging.audit.telling import story
 from judging.errors import LeaseForeign, LeaseMalformed, LeaseStale, NotFound, StorageBusy
 from judging.hold import hold_job
 from judging.models import Job, LedgerRecord
@@ -36,6 +37,8 @@ def test_a_report_that_came_too_late_is_on_record_with_the_verdict_it_brought(st
     assert noted() == [(f"runner:{old.row.runner}", "report", str(old.row.token), "runner.lease.stale")]
     assert LedgerRecord.objects.get(type="refused").data["verdict"] == "Accepted"
     assert Job.objects.get(id=old.row.id).result.verdict == "Wrong answer"
+    told = f"Refused its report with 'Accepted' under lease {old.row.token}: it no longer held the job under this lease."
+    assert any(told in line for line in story(old.row.id))
     equal()
 
 
