@@ -10,6 +10,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from contests.models import Activity
 from judging.errors import NotFound
 from judging.models import Delivery, Job, Submission
+from judging.rejudging import set_aside
 from judging.states import OPEN, JobState
 
 PAGE = 100
@@ -19,10 +20,12 @@ _GIVEN_WAY = {JobState.CANCELLED, JobState.SUPERSEDED}
 def submissions_in(activity: Activity, *, author: UUID | None, evidence: bool) -> QuerySet[Submission]:
     """The activity's submissions, newest first, with their attempts; of everybody when `author` is None.
 
-    `evidence` brings the deliveries and who held them, which operators see.
+    `evidence` brings the deliveries and who held them, and the attempts whose results are kept aside: operators see those.
     """
-    jobs = Job.objects.select_related("result").order_by("-attempt")
-    if evidence:
+    jobs = Job.objects.select_related("result").annotate(aside=set_aside()).order_by("-attempt")
+    if not evidence:
+        jobs = jobs.filter(aside=False)
+    else:
         held = Delivery.objects.select_related("runner").order_by("fence")
         jobs = jobs.prefetch_related(Prefetch("delivery_set", queryset=held))
     found = Submission.objects.filter(lane__assignment__round__activity=activity, deleted_at=None)
@@ -55,12 +58,19 @@ def page_before(submissions: QuerySet[Submission], before: UUID | None) -> list[
 def current(attempts: Sequence[Job]) -> Job | None:
     """The attempt that speaks for a submission, out of newest first: the last that did not give way.
 
-    None when there are none left, since finished jobs are removed with time.
+    Those whose results a rejudging keeps aside (`aside`) never speak. None when there are none left, since finished
+    jobs are removed with time.
     """
-    standing = (job for job in attempts if job.state not in _GIVEN_WAY)
-    return next(standing, attempts[0] if attempts else None)
+    counted = [job for job in attempts if not is_aside(job)]
+    standing = (job for job in counted if job.state not in _GIVEN_WAY)
+    return next(standing, counted[0] if counted else None)
+
+
+def is_aside(job: Job) -> bool:
+    """Whether a rejudging keeps this attempt's result aside, as it was read by `submissions_in`."""
+    return bool(getattr(job, "aside", False))
 
 
 def is_open(submission: Submission) -> bool:
     """Whether anything of it is still to be judged."""
-    return any(job.state in OPEN for job in submission.jobs.all())
+    return any(job.state in OPEN and not is_aside(job) for job in submission.jobs.all())

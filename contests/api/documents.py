@@ -12,7 +12,7 @@ from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
 from contests.models import Activity, Round
-from contests.sent import current
+from contests.sent import current, is_aside
 from judging.models import Job, Result, Submission
 from runners.enrol import Clock
 from runners.models import Runner
@@ -146,6 +146,7 @@ class AttemptDocument(Document):
     score = serializers.SerializerMethodField()
     maxScore = serializers.SerializerMethodField()
     voided = serializers.SerializerMethodField()
+    aside = serializers.SerializerMethodField()
     deliveries = serializers.IntegerField()
     createdAt = Instant(source="created_at")
     finishedAt = Instant(source="finished_at")
@@ -174,6 +175,10 @@ class AttemptDocument(Document):
     def get_voided(self, job: Job) -> bool | None:
         """Present when an operator took the result out of the count."""
         return True if job.voided_at else None
+
+    def get_aside(self, job: Job) -> bool | None:
+        """Present while a rejudging keeps the result aside, which only operators are told of."""
+        return True if is_aside(job) else None
 
 
 def _counting(job: Job | None) -> Result | None:

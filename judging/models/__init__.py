@@ -5,6 +5,7 @@ from judging.models.jobs import Attachment, Delivery, Job, Result, RunnerAttachm
 from judging.models.ledger import Audit, AuditResult, AuditScope, FeedEpoch, LedgerRecord, ThreadSeal
 from judging.models.library import Adapter, Problem, ProblemVersion, StoredFile
 from judging.models.outcomes import Outcome, OutcomeKind
+from judging.models.rejudging import ItemState, Rejudging, RejudgingItem, RejudgingState
 from judging.models.work import Lane, Submission, SubmissionFile, Thread, Ticket
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Delivery",
     "FeedEpoch",
     "Installation",
+    "ItemState",
     "Job",
     "Lane",
     "LedgerRecord",
@@ -24,6 +26,9 @@ __all__ = [
     "OutcomeKind",
     "Problem",
     "ProblemVersion",
+    "Rejudging",
+    "RejudgingItem",
+    "RejudgingState",
     "Result",
     "RunnerAttachment",
     "StoredFile",

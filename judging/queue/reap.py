@@ -17,6 +17,7 @@ from judging.hold import Hold, hold_job_unless_locked
 from judging.models import Job, Lane, Thread
 from judging.queue.process import left_over, process
 from judging.queue.switch import close_if_drained
+from judging.queue.work_off import work_off
 from judging.rows import JobRow
 from judging.rules import Overdue, overdue
 from judging.states import Cause, JobState, RecordType
@@ -48,13 +49,14 @@ class Swept:
     orphaned: int = 0
     processed: int = 0
     repaired: int = 0
+    rejudged: int = 0
     bad: int = 0
 
     def __str__(self) -> str:
         return (
             f"{self.returned} returned, {self.given_up} given up, {self.lapsed} lapsed, "
             f"{self.orphaned} taken from revoked runners, {self.processed} outcomes processed, "
-            f"{self.repaired} lanes put to rest, {self.bad} bad"
+            f"{self.repaired} lanes put to rest, {self.rejudged} attempts of rejudgings, {self.bad} bad"
         )
 
 
@@ -100,6 +102,7 @@ def sweep() -> Swept:
     swept.processed = sum(_process(outcome) for outcome in left_over())
     swept.repaired = rest_lanes()
     close_if_drained()
+    swept.rejudged = work_off()
     _note(swept)
     return swept
 
