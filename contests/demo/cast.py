@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import UUID
 
 import httpx
 from django.conf import settings
 
 from contests.demo.caller import Caller
 from contests.demo.processes import Child, Died
+from judging import queue
 from runners.agent.agent import EXIT_REFUSED
 from runners.agent.identity import load_identity
 
@@ -25,7 +27,8 @@ HOST = "127.0.0.1"
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 READY_SECONDS = 90.0
 POLL_SECONDS = 0.1
-LEASES = {"ASSIZE_LEASE_MIN_SECONDS": "5", "ASSIZE_LEASE_MAX_SECONDS": "10"}
+OPERATOR = "system"
+LEASES = {"ASSIZE_LEASE_MIN_SECONDS": "5", "ASSIZE_LEASE_MAX_SECONDS": "10", "ASSIZE_HEARTBEAT_SECONDS": "5"}
 """Shorter than any contest's, so that a lost one is seen to run out. Not where runners of others are to be tried."""
 
 DIRECT = {"NO_PROXY": HOST, "no_proxy": HOST}
@@ -41,11 +44,12 @@ UNSAFE = """
 class Cast:
     """Keeps what it needs in `folder`; `say` tells the audience something."""
 
-    def __init__(self, *, port: int, folder: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, *, port: int, folder: Path, say: Callable[[str], None], transport: str = "rest") -> None:
         self.base = f"http://{HOST}:{port}"
         self.folder = folder
         self._port = port
         self._say = say
+        self._transport = transport
         self._server: Child | None = None
         self._runners: dict[str, Child] = {}
         self._unsafe = False
@@ -91,10 +95,21 @@ class Cast:
         self._until(lambda: is_free(self._state(name) / "lock"), waits_for=[])
         agent = [sys.executable, "-m", "runners.agent", "run", "--server", self.base, "--name", name]
         argv = [*agent, "--state", str(self._state(name)), *(["--unsafe"] if self._unsafe else [])]
+        if self._transport == "channel":
+            argv += ["--transport", "channel", "--channel-key", str(self._channel_key(name))]
         self._runners[name] = Child(f"Runner {name}", argv, log=self.folder / f"{name}.log", env=DIRECT)
 
     def _state(self, name: str) -> Path:
         return self.folder / name
+
+    def _channel_key(self, name: str) -> Path:
+        return self._state(name) / "channel-key"
+
+    def _hand_over_key(self, name: str, runner: UUID) -> None:
+        """Give a runner its key for the channel, as an operator would who copies it from the page."""
+        place = self._channel_key(name)
+        place.touch(mode=0o600)
+        place.write_text(queue.replace_channel_key(runner, by=OPERATOR))
 
     def _approve(self, operator: Caller) -> None:
         """Approve the keys that are in our own runners' files, and nobody else's."""
@@ -107,6 +122,8 @@ class Cast:
                 row = known.get(load_identity(key).fingerprint) if key.exists() else None
                 if row is not None:
                     operator.approve(row["id"])
+                    if self._transport == "channel":
+                        self._hand_over_key(name, UUID(row["id"]))
                     waiting.discard(name)
             return not waiting
 

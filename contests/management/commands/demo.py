@@ -34,6 +34,7 @@ class Command(BaseCommand):
         """`--data` and `--reset` are settled before Django begins (config/launch.py), but for the runners' files."""
         parser.add_argument("--exit", action="store_true", help="stop everything at the end instead of serving on")
         parser.add_argument("--no-runners", action="store_true", help="only make the contest and serve it")
+        parser.add_argument("--transport", choices=("rest", "channel"), default="rest", help="how the runners talk to the server")
         parser.add_argument("--port", type=int, help=f"port on 127.0.0.1 ({USUAL_PORT}, or the next free one)")
         parser.add_argument("--data", metavar="DIR", help="where everything is kept (.data)")
         parser.add_argument("--reset", action="store_true", help="forget everything from earlier runs first")
@@ -48,7 +49,8 @@ class Command(BaseCommand):
             with alone_in(folder):
                 if options["reset"]:
                     forget(folder)
-                cast = Cast(port=free_port(options["port"], usual=USUAL_PORT), folder=folder, say=board.say)
+                port = free_port(options["port"], usual=USUAL_PORT)
+                cast = Cast(port=port, folder=folder, say=board.say, transport=options["transport"])
                 code = Show(cast, board).run(with_runners=not options["no_runners"], stay=not options["exit"])
         except (NotHere, Died, Unexpected) as trouble:
             raise CommandError(str(trouble)) from trouble
