@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -12,7 +13,6 @@ from django.db import connection, transaction
 from judging.audit import Outcome, Scope, audit
 from judging.models import AuditResult, Job, LedgerRecord, Thread
 from judging.records import Record
-from judging.replay import Divergence
 from tests.queue.conftest import ACCEPTED, BROKEN, Hall, box_1, box_2, claimed, hall, release, renew, report
 
 __all__ = ["Hall", "box_1", "box_2", "hall"]
@@ -25,8 +25,8 @@ def equal(scope: Scope | None = None) -> Outcome:
     return outcome
 
 
-def diverged(scope: Scope | None = None, **options) -> Divergence:
-    """The one divergence that an audit must find."""
+def diverged(scope: Scope | None = None, **options) -> Any:
+    """The one Divergence that an audit must find."""
     outcome = audit(scope, **options)
     assert outcome.result == AuditResult.DIVERGED
     assert outcome.diverged == 1, [str(divergence) for divergence in outcome.divergences]

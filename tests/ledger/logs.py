@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from judging import rows
@@ -46,14 +47,14 @@ class Log:
         self.now += timedelta(seconds=seconds)
         return self
 
-    def write(self, kind: RecordType, job: UUID, *, actor: str = "system", **data: rows.Scalar) -> JobRow:
+    def write(self, kind: RecordType, job: UUID, *, actor: str = "system", **data: Any) -> JobRow:
         """One honest record. Raises Illegal when the rules refuse it."""
         after = rows.apply(self.jobs.get(job), Move(kind, job, self.now, data, len(self.records) + 1))
         self.jobs[job] = after
         self.forge(kind, job, actor=actor, after=row_digest(after), **data)
         return after
 
-    def forge(self, kind: str, job: UUID, *, actor: str = "system", after: bytes = NO_ROW, v: int = VERSION, **data: rows.Scalar) -> None:
+    def forge(self, kind: str, job: UUID, *, actor: str = "system", after: bytes = NO_ROW, v: int = VERSION, **data: Any) -> None:
         """Any record, with the right number and hash."""
         record = Record(THREAD, len(self.records) + 1, self.now, v, str(kind), job, actor, data, after)
         self.records.append(record._replace(hash=record.chained(self.tail)))
@@ -61,7 +62,7 @@ class Log:
     def open(self) -> list[JobRow]:
         return [row for row in self.jobs.values() if row.state in OPEN]
 
-    def submit(self, *, submission: UUID = SUBMISSION, urgent: bool = False, cap: int = 5, **other: rows.Scalar) -> UUID:
+    def submit(self, *, submission: UUID = SUBMISSION, urgent: bool = False, cap: int = 5, **other: Any) -> UUID:
         """Open a job, ending what it replaces."""
         self._jobs += 1
         new = job(self._jobs)
@@ -69,7 +70,7 @@ class Log:
             self.write(RecordType.SUPERSEDED, row.id, by=str(new))
         attempt = 1 + max((row.attempt for row in self.jobs.values() if row.submission == submission), default=0)
         ids = {"thread": str(THREAD), "submission": str(submission), "lane": str(UUID(int=4)), "version": str(UUID(int=5))}
-        said = {"attempt": attempt, "priority": 1, "urgent": urgent, "cap": cap, "reason": None}
+        said: dict[str, Any] = {"attempt": attempt, "priority": 1, "urgent": urgent, "cap": cap, "reason": None}
         self.write(RecordType.SUBMITTED, new, actor="user:1", **ids | said | other)
         return new
 
@@ -158,8 +159,8 @@ def _hold(log: Log, dice: random.Random) -> None:
         log.arrive(row)
     else:
         kind = dice.choice([RecordType.RENEWED, RecordType.HEARD, RecordType.ADMITTED])
-        data: dict[str, rows.Scalar] = {RecordType.RENEWED: {"seconds": 60}, RecordType.ADMITTED: {"outside": "x1"}}.get(kind, {})
-        log.held(kind, row, **data)
+        said: dict[RecordType, dict[str, Any]] = {RecordType.RENEWED: {"seconds": 60}, RecordType.ADMITTED: {"outside": "x1"}}
+        log.held(kind, row, **said.get(kind, {}))
 
 
 def _give_up(log: Log, dice: random.Random) -> None:
@@ -190,13 +191,13 @@ def _operate(log: Log, dice: random.Random) -> None:
     row = dice.choice(list(log.jobs.values()) or [None])
     if row is None:
         return
-    by = {"actor": "user:1", "reason": "because"}
+    by: dict[str, Any] = {"actor": "user:1", "reason": "because"}
     if row.lost is not None:
         _find(log, dice, row)
     elif row.state in OPEN:
         ending = RecordType.DELETE_MARKED if row.outcome else RecordType.CANCELLED
         kind = dice.choice([ending, RecordType.DELETE_MARKED, RecordType.PRIORITISED, RecordType.REFUSED])
-        log.write(kind, row.id, **by, **({"priority": 4} if kind is RecordType.PRIORITISED else {}))
+        log.write(kind, row.id, **by | ({"priority": 4} if kind is RecordType.PRIORITISED else {}))
     elif row.state is JobState.COMPLETED and row.voided_at is None:
         log.write(RecordType.VOIDED, row.id, **by)
     elif dice.random() < 0.3:

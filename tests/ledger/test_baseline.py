@@ -1,6 +1,7 @@
 """Jobs that were there before the ledger enter it as they stand, and are proved from then on."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -43,7 +44,7 @@ def test_every_imported_job_is_proved_from_its_baseline_on(imported, box_1, caps
     assert outcome.records == 5 + 2 + 1
 
 
-def still_held(job: Job) -> SimpleNamespace:
+def still_held(job: Job) -> Any:
     """The hand-out that was under way when the ledger began."""
     return SimpleNamespace(row=SimpleNamespace(id=job.id, token=job.token, runner=job.runner_id))
 

@@ -108,7 +108,7 @@ def test_an_activity_is_its_lanes(past, hall):
     hall.submit(lane=hall.other_lane())
 
     assert answer("--activity", "finals")["threads"] == 4
-    assert last_audit().lanes == [hall.lane]
+    assert Audit.objects.latest("id").lanes == [hall.lane]
 
 
 def test_since_the_mark_only_threads_with_news_are_audited(past, hall, box_1):
@@ -248,6 +248,7 @@ def test_the_last_audit_is_remembered_with_its_time_and_result(past):
         outcome = audit(Scope(AuditScope.LANES, lanes=(past.judged.lane_id,)))
 
     row = last_audit()
+    assert row is not None
     assert (row.result, row.scope, row.lanes, row.diverged) == (1, "lanes", [past.judged.lane_id], 1)
     assert (row.at, row.words) == (outcome.moment.at, outcome.words)
     assert Audit.objects.count() == 2

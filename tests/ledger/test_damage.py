@@ -3,9 +3,10 @@
 from judging import queue
 from judging.audit import audit
 from judging.models import AuditResult, Delivery, Job, LedgerRecord, Result, Thread, Ticket
+from judging.queue import Report
 from judging.replay import Difference, Kind
 from tests.ledger.conftest import altered, damage, diverged, equal, past_the_triggers, records, rewrite
-from tests.queue.conftest import Report, claimed, report
+from tests.queue.conftest import claimed, report
 
 NOBODY = "'00000000-0000-0000-0000-000000000001'"
 LONG_AGO = "'2026-01-01T00:00:00+00:00'"
@@ -60,7 +61,7 @@ def test_a_changed_column_of_a_job_is_named_with_both_values(past, unconstrained
 
             assert (found.kind, found.place.thread, found.place.job) == (Kind.TABLE, job.thread_id, job.id)
             assert found.place.n == job.n
-            assert found.difference == Difference(f"job.{NAMES.get(column, column)}", before, after)
+            assert found.difference == Difference(f"job.{NAMES.get(column) or column}", before, after)
     equal()
 
 
@@ -75,7 +76,7 @@ def test_a_job_whose_row_is_gone_is_missed(past):
 
 def test_a_job_that_the_ledger_never_tells_of_is_told(past):
     invented = "00000000-0000-0000-0000-0000000000aa"
-    columns = ", ".join(field.column for field in Job._meta.fields if field.column not in {"id", "attempt"})
+    columns = ", ".join(str(field.column) for field in Job._meta.fields if field.column not in {"id", "attempt"})
     damage(
         f"INSERT INTO judging_job (id, attempt, {columns}) SELECT %s, 50, {columns} FROM judging_job WHERE id = %s",
         invented,
@@ -154,11 +155,10 @@ def test_a_result_that_is_gone_or_invented_is_told(past):
 
     outcome = audit()
 
-    found = {divergence.place.job: divergence.difference for divergence in outcome.divergences}
     token = Result.objects.get(job=past.waiting.id).token
-    assert {job: (found[job].column, found[job].logged, found[job].found) for job in found} == {
-        past.judged.id: ("result.token", token, None),
-        past.waiting.id: ("result.token", None, token),
+    assert {divergence.place.job: divergence.difference for divergence in outcome.divergences} == {
+        past.judged.id: Difference("result.token", token, None),
+        past.waiting.id: Difference("result.token", None, token),
     }
 
 
@@ -260,7 +260,7 @@ def test_an_altered_tail_is_named(past, subtests):
 
 def test_a_chain_made_right_after_an_edit_leaves_another_row_than_was_sealed(past):
     thread = past.judged.thread_id
-    rewrite(thread, lambda record: record._replace(data=record.data | {"seconds": 3600}) if record.type == "renewed" else record)
+    rewrite(thread, lambda record: record._replace(data=dict(record.data) | {"seconds": 3600}) if record.type == "renewed" else record)
 
     found = diverged()
 
@@ -269,8 +269,8 @@ def test_a_chain_made_right_after_an_edit_leaves_another_row_than_was_sealed(pas
 
 
 def test_a_chain_made_right_after_a_verdict_was_changed_contradicts_the_result(past):
-    thread = past.judged.thread_id
-    rewrite(thread, lambda record: record._replace(data=record.data | {"verdict": "Wrong answer"}) if record.type == "reported" else record)
+    thread, worse = past.judged.thread_id, {"verdict": "Wrong answer"}
+    rewrite(thread, lambda record: record._replace(data=dict(record.data) | worse) if record.type == "reported" else record)
 
     found = diverged()
 
@@ -303,12 +303,14 @@ def test_one_token_handed_out_twice_is_found_across_threads(past):
     token = str(past.running.token)
     other = past.judged.thread_id
     first = next(record.n for record in records(other) if record.type == "leased")
-    rewrite(other, lambda record: record._replace(data=record.data | {"token": token}) if record.n == first else record)
+    rewrite(other, lambda record: record._replace(data=dict(record.data) | {"token": token}) if record.n == first else record)
 
     outcome = audit()
 
     crossing = [found for found in outcome.divergences if found.words == "one lease token was handed out twice"]
-    assert [(found.difference.found, found.kind) for found in crossing] == [(token, Kind.TABLE)]
+    assert [(found.difference, found.kind) for found in crossing] == [
+        (Difference("data.token", "a token of its own", token), Kind.TABLE)
+    ]
 
 
 def test_one_job_opened_in_two_threads_is_found(past):

@@ -121,7 +121,7 @@ def test_one_that_is_rolled_back_holds_nothing_up_afterwards(hall, under_way):
 def test_a_reader_by_ids_would_have_lost_the_late_one(hall, under_way):
     """Why there is a feed at all: the late record has the lower id."""
     hall.submit()
-    last = LedgerRecord.objects.order_by("-id").first().id
+    last = LedgerRecord.objects.latest("id").id
     under_way(commit=True)
 
     assert LedgerRecord.objects.filter(id__lt=last).count() == 1

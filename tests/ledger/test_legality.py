@@ -420,7 +420,7 @@ def refusals(module) -> set[str]:
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"_require", "Illegal"}:
             words = node.args[-1]
             parts = words.values if isinstance(words, ast.JoinedStr) else [words]
-            texts = [part.value for part in parts if isinstance(part, ast.Constant)]
+            texts = [str(part.value) for part in parts if isinstance(part, ast.Constant)]
             if texts:
                 found.add(max(texts, key=len).strip(" ,"))
     return found

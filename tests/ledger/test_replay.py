@@ -9,6 +9,7 @@ import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -16,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judging.records import RowText, canonical, row_digest, row_document
-from judging.replay import Divergence, Kind, State, apply, claimable, replay
+from judging.replay import Difference, Divergence, Kind, Place, State, apply, claimable, replay
 from judging.replay import exported as files
+from judging.rows import JobRow
 from judging.states import JobState, RecordType
 from tests.ledger.logs import BEGIN, BOX, OTHER_BOX, THREAD, Log, job, random_log
 
@@ -41,6 +43,13 @@ def rechained(records):
         tail = fresh.chained(tail)
         made.append(fresh._replace(hash=tail))
     return made
+
+
+def first(state: State) -> JobRow:
+    """The first job's row, which must be known."""
+    found = state.tales[job(1)].row
+    assert found is not None
+    return found
 
 
 def a_judged_job() -> Log:
@@ -84,7 +93,7 @@ def test_a_claim_after_the_lease_takes_over_whatever_the_readers_clock_says():
     slow = BEGIN + timedelta(seconds=10)
 
     assert claimable(state.rows(), slow) == []
-    assert state.tales[job(1)].row.runner == OTHER_BOX
+    assert first(state).runner == OTHER_BOX
 
 
 def test_what_is_done_is_never_claimable_and_never_claimed_again():
@@ -103,6 +112,7 @@ def test_what_waits_and_what_has_lapsed_is_worth_a_try():
 
     rows = replay(THREAD, log.records).rows()
 
+    assert held.lease_until is not None
     assert claimable(rows, held.lease_until - timedelta(microseconds=1)) == [job(2)]
     assert claimable(rows, held.lease_until) == [waiting, job(2)]
 
@@ -129,7 +139,7 @@ def test_an_unknown_record_disturbs_no_lease_and_loses_no_place():
     state = replay(THREAD, log.records)
 
     assert (state.n, state.skipped, state.dark) == (5, 2, False)
-    assert state.tales[job(1)].row.state is JobState.COMPLETED
+    assert first(state).state is JobState.COMPLETED
 
 
 def test_an_unknown_record_that_changed_its_job_leaves_only_that_job_unknown():
@@ -150,7 +160,8 @@ def test_a_baseline_makes_an_unknown_job_known_again():
     log = Log()
     row = log.jobs[log.submit()]
     log.forge("teleported", job(1), after=bytes(31) + b"\1")
-    log.forge(RecordType.BASELINE, job(1), after=row_digest(row), **row_document(row))
+    whole: dict[str, Any] = row_document(row)
+    log.forge(RecordType.BASELINE, job(1), after=row_digest(row), **whole)
 
     state = replay(THREAD, log.records)
 
@@ -199,7 +210,7 @@ def test_time_that_runs_back_is_told_even_when_everything_else_was_made_right():
 
 def test_an_edit_whose_chain_was_made_right_leaves_another_row_than_was_sealed():
     records = a_judged_job().records
-    records[1] = records[1]._replace(data=records[1].data | {"granted": 61})
+    records[1] = records[1]._replace(data=dict(records[1].data) | {"granted": 61})
 
     diverges(rechained(records), kind=Kind.DIGEST, n=2)
 
@@ -207,7 +218,7 @@ def test_an_edit_whose_chain_was_made_right_leaves_another_row_than_was_sealed()
 @pytest.mark.parametrize("value", [1.5, ["a"], {"a": 1}], ids=["a float", "a list", "a map"])
 def test_data_that_the_ledger_cannot_hold_breaks_the_chain(value):
     records = a_judged_job().records
-    records[1] = records[1]._replace(data=records[1].data | {"granted": value})
+    records[1] = records[1]._replace(data=dict(records[1].data) | {"granted": value})
 
     diverges(records, kind=Kind.CHAIN, n=2)
 
@@ -316,7 +327,7 @@ def test_an_exported_ledger_is_replayed_without_django_or_a_database(tmp_path):
 def test_time_zone_locale_and_hash_seed_change_nothing(tmp_path):
     file = tmp_path / "ledger.jsonl"
     damaged = a_judged_job()
-    damaged.records[3] = damaged.records[3]._replace(data=damaged.records[3].data | {"verdict": "Größer ∑ \u2028"})
+    damaged.records[3] = damaged.records[3]._replace(data=dict(damaged.records[3].data) | {"verdict": "Größer ∑ \u2028"})
     file.write_text(exported(damaged), encoding="utf-8")
 
     answers = [
@@ -393,7 +404,7 @@ def test_anchors_are_checked_without_a_database(tmp_path):
 
 
 def test_a_divergence_cannot_move_the_terminals_cursor():
-    evil = Divergence(Kind.TABLE, "a column", files.Place(THREAD, 1), files.Difference("result.verdict", "ok", "\x1b[2J"))
+    evil = Divergence(Kind.TABLE, "a column", Place(THREAD, 1), Difference("result.verdict", "ok", "\x1b[2J"))
 
     assert "\x1b" not in str(evil)
     assert json.loads(json.dumps(evil.document()))["found"] == "\x1b[2J"

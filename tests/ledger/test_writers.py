@@ -45,11 +45,6 @@ class Writer:
         jobs = list(Job.objects.values_list("id", flat=True))
         return self.dice.choice(jobs) if jobs else self.hall.submit().job
 
-    def some_hold(self) -> ClaimedJob:
-        if not self.held:
-            self.claim()
-        return self.dice.choice(self.held) if self.held else self.claim()
-
     def submit(self) -> None:
         self.hall.submit(thread_key=self.dice.choice(KEYS), urgent=self.dice.random() < 0.3)
 
