@@ -55,7 +55,7 @@ def _use(name: str) -> None:
 def direct(address: str) -> Iterator[Connection]:
     """A connection past Django, committing each statement, under no time limit."""
     with psycopg.connect(address, autocommit=True) as straight:
-        straight.execute("SET statement_timeout = 0")
+        straight.execute("SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0")
         yield straight
 
 

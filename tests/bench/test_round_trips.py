@@ -20,7 +20,7 @@ def asked():
 def functions(context):
     """What a block asked: the functions of the queue by name, transactions by their words, the rest as `other`."""
     names = ("judge_standing", "judge_pick", "judge_held", "judge_write", "BEGIN", "COMMIT")
-    return [next((name for name in names if name in query["sql"]), query["sql"][:60]) for query in context.captured_queries]
+    return [next((name for name in names if name in query["sql"]), query["sql"].strip()[:60]) for query in context.captured_queries]
 
 
 def test_a_claim_looks_once_and_writes_once(asked):
