@@ -86,7 +86,7 @@ class ProblemPages(Page):
     list_display: Any = ["name", "title", "kind", "newest", "max_deliveries"]
     search_fields = ("slug", "title")
     search_help_text = "A slug or a title"
-    fields: Any = ["slug", "title", "problem_type", "external", "max_deliveries"]
+    fields: Any = ["slug", "title", "problem_type", "external", "max_deliveries", "timeout_seconds", "adapter"]
     when_empty = "Make a problem here, give it a version with its package, then assign it to a round."
     actions_detail = ["publish"]
 

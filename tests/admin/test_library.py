@@ -77,14 +77,16 @@ def test_only_whoever_may_publishes(staff):
 
 
 def test_a_new_problem_is_made_and_its_type_stays(client):
-    said = {"slug": "sum", "title": "Sum", "problem_type": "standard-io@1", "max_deliveries": 5}
+    bounds = {"max_deliveries": 3, "timeout_seconds": 60, "adapter": "exit-code"}
+    said = {"slug": "sum", "title": "Sum", "problem_type": "standard-io@1", **bounds}
     client.post("/admin/judging/problem/add/", said)
     problem = Problem.objects.get(slug="sum")
 
-    client.post(reverse("admin:judging_problem_change", args=[problem.id]), {"title": "Add", "problem_type": "x@1", "max_deliveries": 3})
+    client.post(reverse("admin:judging_problem_change", args=[problem.id]), {"title": "Add", "problem_type": "x@1", **bounds})
 
     problem.refresh_from_db()
     assert (problem.title, problem.problem_type, problem.max_deliveries) == ("Add", "standard-io@1", 3)
+    assert (problem.timeout_seconds, problem.adapter) == (60, "exit-code")
 
 
 def test_a_whole_package_has_no_fault():

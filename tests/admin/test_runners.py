@@ -236,9 +236,9 @@ def test_a_channel_key_in_use_is_replaced_with_a_warning(client):
 
 
 def test_a_runner_that_knows_only_the_channel_is_added_with_its_key(client, admin):
-    shown = client.post(
-        f"{RUNNERS}add-for-channel/", {"reason": "an old client", "name": "Bench 1", "problem_types": "a@1, b@2", "pools": [], "more": "Lab"}
-    )
+    said = {"reason": "an old client", "name": "Bench 1", "problem_types": "a@1, b@2", "pools": [], "more": "Lab"}
+
+    shown = client.post(f"{RUNNERS}add-for-channel/", said)
 
     row = Runner.objects.get(name="Bench 1")
     assert (row.state, row.problem_types, row.tags, row.slug) == ("approved", ["a@1", "b@2"], ["lab"], "bench-1")

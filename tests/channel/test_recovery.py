@@ -1,5 +1,6 @@
 """Silence, cut lines, restarts, and the races between them (channel-protocol §4 and §7)."""
 
+import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -414,3 +415,25 @@ def test_a_problem_that_never_tries_again_fails_at_the_first_loss(hall, runner, 
     queue.sweep()
 
     assert stored(job).state == "failed"
+
+
+def test_another_release_is_offered_once_a_connection_and_ends_nothing(movable_clock, clock):
+    release = {"version": "2.0.0", "url": "https://judge.example/runner", "checksum": "ab" * 32}
+    old = {"os": "linux", "arch": "x86_64", "version": "1.0.0"}
+    with serving(ASSIZE_RUNNER_RELEASES=json.dumps({"x86_64": release})) as site, ExitStack() as lines:
+        hall = Hall(site, factories.work(), lines)
+        runner = hall.runner()
+        wire = hall.connect(runner)
+
+        assert wire.ask("ready", runner=old) == {"event": "update", **release}
+        job = hall.submit()
+        assert wire.ask("ready", runner=old)["uuid"] == str(job)
+        wire.ask("failed", job=job, results=[], error="to be free")
+        for machine in (
+            old | {"version": "2.0.0"},
+            old | {"arch": "riscv64"},
+            old | {"os": "windows"},
+            old | {"channel": "canary"},
+        ):
+            assert hall.connect(runner).ask("ready", runner=machine, poll_timeout=1) == {"event": "no_job"}
+        assert hall.connect(runner).ask("ready", runner=old | {"channel": "stable"})["event"] == "update"
