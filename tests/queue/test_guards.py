@@ -2,9 +2,11 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 
 import pytest
+import time_machine
 from django.db import DatabaseError, IntegrityError, connection, connections, transaction
 
 from judging import queue
@@ -165,6 +167,20 @@ def test_a_verb_that_waited_for_its_thread_reads_the_clock_afterwards(hall, box_
 
     assert stored(job.row.id).finished_at >= released_at
     assert LedgerRecord.objects.get(type="cancelled").at >= released_at
+
+
+@pytest.mark.parametrize("wrong", [timedelta(hours=-30), timedelta(hours=30)])
+def test_the_clock_of_a_web_node_decides_nothing(hall, box_1, box_2, clock, wrong):
+    """The database is the clock wherever time decides who owns something (queue.md §5)."""
+    with time_machine.travel(datetime.now(UTC) + wrong):
+        receipt = hall.submit()
+        job = claimed(box_1)
+        assert queue.sweep().lapsed == 0
+        assert abs((renew(job, 900).until - clock.now()).total_seconds() - 900) < 5
+        clock.forward(seconds=901)
+        assert claimed(box_2).row.id == receipt.job
+
+    assert all(abs((record.at - clock.now()).total_seconds()) < 1000 for record in LedgerRecord.objects.all())
 
 
 def test_the_clock_never_runs_back_within_a_thread(hall, box_1, clock):
