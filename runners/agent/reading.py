@@ -12,9 +12,14 @@ class Reading:
 
     def __init__(self) -> None:
         self.faults: list[str] = []
+        self.notes: list[str] = []
+        """What is odd, but keeps nobody from judging."""
 
     def fault(self, where: str, sentence: str) -> None:
         self.faults.append(f"{where}: {sentence}")
+
+    def note(self, where: str, sentence: str) -> None:
+        self.notes.append(f"{where}: {sentence}")
 
     def members(self, value: Any, where: str, *, known: frozenset[str], required: frozenset[str] = frozenset()) -> dict[str, Any]:
         """The members of an object; unknown and missing ones are faults named one by one."""

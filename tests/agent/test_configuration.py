@@ -64,10 +64,10 @@ def test_limits_come_from_the_package_then_the_group_then_the_language(package):
 def test_a_language_is_allowed_by_its_id_or_its_family(package):
     config = read_package(package(FULL, TWO)).config
 
-    assert config.allows(family="cpp", language="cpp20")
-    assert config.allows(family="python", language="python3")
-    assert not config.allows(family="java", language="java")
-    assert read_package(package(PLAIN, SUM)).config.allows(family="x", language="y")
+    assert config.allowance.allows(family="cpp", language="cpp20")
+    assert config.allowance.allows(family="python", language="python3")
+    assert not config.allowance.allows(family="java", language="java")
+    assert read_package(package(PLAIN, SUM)).config.allowance.allows(family="x", language="y")
 
 
 def test_every_fault_is_listed_at_once(package):
@@ -116,9 +116,9 @@ def test_a_job_whose_configuration_is_wrong_is_refused_naming_the_key(package, o
 def test_what_the_job_says_is_obeyed(package):
     config = read_package(package(FULL, TWO)).configured({"type": "x", "limits": {"timeMs": 7}, "languages": ["java"]})
 
-    assert config.limits.time_ms == 7
-    assert config.limits.memory_bytes == 67108864
-    assert config.languages == ("java",)
+    assert config.allowance.limits.time_ms == 7
+    assert config.allowance.limits.memory_bytes == 67108864
+    assert config.allowance.languages == ("java",)
 
 
 @pytest.mark.parametrize("text", ["a: [", "a: &x [1]\nb: *x", "limits: {timeMs: 1, timeMs: 2}", "\x00", "[" * 5000, "- 1", ""])

@@ -34,7 +34,7 @@ class Judge(Trial):
         language = known_language(submission.language)
         limits = config.limits_for(None, family=language.family, language=language.id)
         judgement = Judgement(TYPE, Verdict.ACCEPTED, config.max_score, limits)
-        if not config.allows(family=language.family, language=language.id):
+        if not config.allowance.allows(family=language.family, language=language.id):
             return replace(judgement, verdict=Verdict.POLICY_VIOLATION, reason=f"{language.id} is not allowed here")
         built = self.compile(language, submission)
         judgement = replace(judgement, compiled=built.program is not None, compiler_log=built.log)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runners.agent.documents import parse_yaml
 from runners.agent.errors import Invalid
 from runners.agent.judgement import Test
 from runners.agent.overlay import overlay
 from runners.agent.reading import Reading
-from runners.agent.standard_io.config import Config, parse_yaml, read_config
+from runners.agent.standard_io.config import Config, read_config
 
 TEST_NAME = re.compile(r"(?P<group>[0-9]{1,9})(?P<letters>[A-Za-z]*)\.(?P<kind>in|out)")
 KNOWN_AT_TOP = frozenset({"config.yml", "tests", "checker", "interactor", "submissions"})
@@ -42,7 +43,7 @@ def read_package(root: Path, *, notes: tuple[str, ...] = ()) -> Package:
     """Read the package unpacked at `root`; `notes` are those of the unpacking. Raises Invalid with every fault found."""
     if not (root / "config.yml").is_file():
         raise Invalid("package", ["config.yml is missing"])
-    document = parse_yaml((root / "config.yml").read_bytes())
+    document = parse_yaml((root / "config.yml").read_bytes(), "config.yml")
     reading = Reading()
     config = read_config(document, reading)
     tests = _tests(root / "tests", reading)

@@ -1,0 +1,37 @@
+"""YAML from strangers: bounded, without surprises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from runners.agent.errors import Invalid
+
+MAX_BYTES = 1 << 20
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without aliases, whose expansion has no bound, and without silently lost duplicate keys."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.events.AliasEvent):
+            raise yaml.YAMLError("aliases are not allowed")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - the library's own signature
+        keys = [key.value for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.YAMLError(f"the key {key!r} occurs twice")
+        return super().construct_mapping(node, deep=deep)
+
+
+def parse_yaml(raw: bytes, name: str) -> Any:
+    """The document in the file called `name`. Raises Invalid when it is not YAML."""
+    if len(raw) > MAX_BYTES:
+        raise Invalid("package", [f"{name}: larger than {MAX_BYTES} bytes"])
+    try:
+        return yaml.load(raw.decode("utf-8-sig"), Loader=_PlainLoader)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise Invalid("package", [f"{name}: not readable YAML: {' '.join(str(error).split())[:500]}"]) from error
