@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,21 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a program of the jury's comes to be."""
+
+    name: str
+    """How the package calls it."""
+
+    language: Language
+    sources: tuple[str, ...]
+    """What is compiled together, the one to start from first."""
+
+    files: Mapping[str, Path]
+    """All that lies beside each other when it is."""
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
     """Where the jury's programs are built and kept."""
 
@@ -50,27 +66,32 @@ class Bench:
         if known is None:
             raise InfrastructureFailure(f"{folder.name}: this runner has no toolchain for {language!r}")
         files = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()}
-        with self.cache.entry(
-            f"program-{self._key(known, source, files)}", lambda target: self._build(known, source, files, target, cancelled)
-        ) as kept:
-            return Program.load(kept, known)
+        return self.made(Recipe(source, known, (source,), files), cancelled)
 
-    def _key(self, language: Language, source: str, files: dict[str, Path]) -> str:
+    def made(self, recipe: Recipe, cancelled: Cancelled) -> Program:
+        """The program of a recipe, from the cache when it was made before. Raises InfrastructureFailure as `program` does."""
+        with self.cache.entry(f"program-{self._key(recipe)}", lambda target: self._build(recipe, target, cancelled)) as kept:
+            return Program.load(kept, recipe.language)
+
+    def _key(self, recipe: Recipe) -> str:
         """Everything the program follows from: its files, its command, and the compilers by size and time."""
-        digest = hashlib.sha256(repr((language, source, sorted(files))).encode())
-        for tool in language.tools:
+        digest = hashlib.sha256(repr((recipe.language, recipe.sources, sorted(recipe.files))).encode())
+        for tool in recipe.language.tools:
+            if tool not in self.toolchains.paths:
+                raise InfrastructureFailure(f"{recipe.name}: this runner has no {tool}")
             seen = Path(self.toolchains.paths[tool]).resolve().stat()
             digest.update(repr((tool, seen.st_size, seen.st_mtime_ns)).encode())
-        for _, path in sorted(files.items()):
+        for _, path in sorted(recipe.files.items()):
             digest.update(hashlib.sha256(path.read_bytes()).digest())
         return digest.hexdigest()
 
-    def _build(self, language: Language, source: str, files: dict[str, Path], target: Path, cancelled: Cancelled) -> None:
-        blobs = {name: Blob.of_file(path) for name, path in files.items()}
+    def _build(self, recipe: Recipe, target: Path, cancelled: Cancelled) -> None:
+        blobs = {name: Blob.of_file(path) for name, path in recipe.files.items()}
         with holding(*blobs.values()):
-            built = build(self.box, self.toolchains, language, Source(source, blobs), cancelled)
+            source = Source(next(iter(recipe.sources), ""), blobs, recipe.sources[1:])
+            built = build(self.box, self.toolchains, recipe.language, source, cancelled)
         if built.program is None:
-            raise InfrastructureFailure(f"the package's {source} does not compile: {built.log[:1500]}")
+            raise InfrastructureFailure(f"the package's {recipe.name} does not compile: {built.log[:1500]}")
         built.program.save(target)
         built.program.close()
 

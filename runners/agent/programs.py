@@ -21,6 +21,10 @@ PROGRAM_BYTES = 256 << 20
 LOG_CHARACTERS = 64 << 10
 ENVIRON = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 JAR = "main.jar"
+RUN = "run"
+SCRIPT = Language("script", "script", (), compile=("./build",), keep="program", run=("./{program}",))
+"""No language, but a program that says itself how it is built and run."""
+
 STOPPED = {
     Ended.CPU: "the compiler took too long",
     Ended.IDLE: "the compiler took too long",
@@ -77,6 +81,8 @@ class Source:
 
     name: str
     files: Mapping[str, Blob]
+    others: tuple[str, ...] = ()
+    """Compiled together with it."""
 
 
 def source_name(said: str, language: Language) -> str:
@@ -90,7 +96,9 @@ def source_name(said: str, language: Language) -> str:
 
 def build(box: Box, toolchains: Toolchains, language: Language, source: Source, cancelled: Cancelled) -> Built:
     """Compile. The program's blobs are the caller's to close."""
-    argv = toolchains.command(language.compile, source=f"./{source.name}")
+    if language == SCRIPT:
+        return _build_by_script(box, source, cancelled)
+    argv = toolchains.command(_with_all(language.compile, source), source=f"./{source.name}")
     command = Command(argv, COMPILE, files=source.files, environ=ENVIRON, keep=language.keep, keep_bytes=PROGRAM_BYTES)
     try:
         outcome = box.run(command, cancelled)
@@ -101,6 +109,35 @@ def build(box: Box, toolchains: Toolchains, language: Language, source: Source, 
         if outcome.ended is not Ended.EXITED or outcome.status != 0:
             return Built(None, log)
         return _built(language, source, outcome.kept, log)
+
+
+def _with_all(words: tuple[str, ...], source: Source) -> tuple[str, ...]:
+    """A compiler's command with the further sources right behind the first: libraries must follow them all."""
+    at = words.index("{source}") + 1
+    # Braces in a name are not placeholders.
+    others = tuple(f"./{name}".replace("{", "{{").replace("}", "}}") for name in source.others)
+    return (*words[:at], *others, *words[at:])
+
+
+def _build_by_script(box: Box, source: Source, cancelled: Cancelled) -> Built:
+    """A program that brings its own `build`, which leaves a `run`; or only a `run`."""
+    if not source.name:
+        return Built(Program(SCRIPT, {name: Blob.of(blob.read()) for name, blob in source.files.items()}, RUN), "")
+    copies = {f"{SCRIPT.keep}/{name}": blob for name, blob in source.files.items()}
+    argv = ("/bin/sh", "-c", f"cd {SCRIPT.keep} && ./{source.name}")
+    command = Command(argv, COMPILE, copies=copies, environ=ENVIRON, keep=SCRIPT.keep, keep_bytes=PROGRAM_BYTES)
+    try:
+        outcome = box.run(command, cancelled)
+    except BadArtefact as refused:
+        return Built(None, f"The build script left something that cannot be taken: {refused}.")
+    with holding(outcome.stdout):
+        log = _log(outcome)
+    kept = {name.removeprefix(f"{SCRIPT.keep}/"): blob for name, blob in outcome.kept.items()}
+    program = Program(SCRIPT, kept, RUN)
+    if RUN in kept:
+        return Built(program, log)
+    program.close()
+    return Built(None, log or "its build script left no `run`")
 
 
 def _log(outcome: Outcome) -> str:

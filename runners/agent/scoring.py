@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runners.agent.judgement import Group, GroupScore, Judged
-from runners.agent.verdicts import Verdict
+from runners.agent.verdicts import SKIPPED, Verdict
 
 
 def score_group(group: Group, judged: Sequence[Judged]) -> GroupScore:
@@ -15,6 +15,8 @@ def score_group(group: Group, judged: Sequence[Judged]) -> GroupScore:
     failed = next((one for one in mine if one.failed), None)
     if failed is not None:
         return GroupScore(group, failed.status, 0, (0,) * len(mine), each)
+    if any(one.verdict is None for one in mine):
+        return GroupScore(group, SKIPPED, 0, (0,) * len(mine), each)
     status = Verdict.ACCEPTED if all(one.share >= 1 for one in mine) else Verdict.PARTIAL
     shares = tuple(each * one.share for one in mine)
     # Thirds do not add up in binary: a full group is worth its points exactly.

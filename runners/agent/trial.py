@@ -12,7 +12,7 @@ from runners.agent.errors import InfrastructureFailure
 from runners.agent.judgement import Progress, RunLimits, Submission
 from runners.agent.jury import LIMITS, Bench
 from runners.agent.languages import TABLE, Language, Toolchains
-from runners.agent.programs import Built, Program, Source, build, source_name
+from runners.agent.programs import ENVIRON, Built, Program, Source, build, source_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,14 @@ class Trial:
         if extension.lower() not in language.extensions:
             return Built(None, f"{language.id} takes {', '.join(language.extensions)}, not {extension or 'a name without extension'!r}")
         files = {name: submission.source} | dict(submission.others)
-        return build(self.box, self.toolchains, language, Source(name, files), self.cancelled)
+        # What is interpreted finds its other files by itself.
+        compiled = [other for other in files if other != name and PurePosixPath(other).suffix.lower() in language.extensions]
+        source = Source(name, files, tuple(compiled) if language.keep else ())
+        return build(self.box, self.toolchains, language, source, self.cancelled)
 
-    def start(self, program: Program, limits: RunLimits) -> Command:
+    def start(self, program: Program, limits: RunLimits, *arguments: str) -> Command:
         """How the submission is run."""
-        argv = program.command(self.toolchains, limits.memory_bytes)
+        argv = (*program.command(self.toolchains, limits.memory_bytes), *arguments)
         return Command(argv, Limits(limits.time_ms, limits.memory_bytes, limits.output_bytes), files=program.files)
 
     def jury_command(
@@ -47,7 +50,7 @@ class Trial:
         """How a program of the jury's is run: the names of `data` first, then `arguments`."""
         limits = limits or LIMITS
         argv = (*program.command(self.toolchains, limits.memory_bytes), *data, *arguments)
-        return Command(argv, replace(limits, extra_wall_ms=extra_wall_ms), files=program.files, data=data)
+        return Command(argv, replace(limits, extra_wall_ms=extra_wall_ms), files=program.files, data=data, environ=ENVIRON)
 
     def steadily(self, run: Callable[[], tuple[Outcome, ...]]) -> tuple[Outcome, ...]:
         """A run that mostly waited for a processor says nothing of the program: once more, then it is the machine's fault."""

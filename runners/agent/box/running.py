@@ -45,7 +45,12 @@ class VesselBox(abc.ABC):
                 (ours if run is first else theirs).close()
 
             watch([first, second], cancelled, on_end=let_go)
-            return first.outcome(), second.outcome()
+            with contextlib.ExitStack() as undo:
+                one_ended = first.outcome()
+                undo.callback(one_ended.close)
+                other_ended = second.outcome()
+                undo.pop_all()
+            return one_ended, other_ended
 
     def _begin(self, command: Command, stack: contextlib.ExitStack) -> Watched:
         vessel = self.vessel(command)
