@@ -26,6 +26,9 @@ MAX_RATIO = 1000
 RATIO_FROM_BYTES = 1 << 20
 """Below this an entry may be as compressible as it likes: a test of 100,000 equal letters is no bomb."""
 
+WANTED = frozenset({".timelimit"})
+"""A hidden file that says something: where DOMjudge keeps a problem's time limit."""
+
 PIECE = 1 << 18
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
 """What zipfile raises on damage, encryption and unknown compression."""
@@ -77,7 +80,7 @@ def _place(entry: zipfile.ZipInfo, listing: Listing) -> None:
         listing.faults.append(f"{raw[:200]!r}: {fault}")
         return
     name = PurePosixPath(raw)
-    if any(part.startswith(".") or part == "__MACOSX" for part in name.parts):
+    if any((part.startswith(".") and part not in WANTED) or part == "__MACOSX" for part in name.parts):
         listing.notes.append(f"ignored {raw[:200]!r}: hidden")
         return
     kind = stat.S_IFMT(entry.external_attr >> 16)

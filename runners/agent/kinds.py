@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from runners.agent import standard_io
+from runners.agent import icpc, standard_io
 from runners.agent.archive import unpack
 from runners.agent.errors import Invalid
+from runners.agent.icpc.judge import Judge as IcpcJudge
+from runners.agent.icpc.package import read_package as read_icpc
 from runners.agent.judgement import Judgement, Submission
 from runners.agent.standard_io.judge import Judge as StandardJudge
 from runners.agent.standard_io.package import read_package as read_standard
@@ -53,8 +55,13 @@ def _standard(trial: Trial) -> Judging:
     return StandardJudge(trial.box, trial.toolchains, trial.bench, trial.cancelled, trial.progress)
 
 
+def _icpc(trial: Trial) -> Judging:
+    return IcpcJudge(trial.box, trial.toolchains, trial.bench, trial.cancelled, trial.progress)
+
+
 KINDS: Mapping[str, Kind] = {
     standard_io.TYPE: Kind(lambda root, notes: read_standard(root, notes=notes), _standard),
+    icpc.TYPE: Kind(lambda root, notes: read_icpc(root, notes=notes), _icpc),
 }
 
 

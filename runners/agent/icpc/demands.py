@@ -1,0 +1,150 @@
+"""What is demanded of an example submission's verdicts: by its folder, by `submissions.yaml`, by a tag in it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runners.agent.judgement import Judged, Judgement
+from runners.agent.verdicts import Verdict
+
+AC, WA, TLE, RTE = "AC", "WA", "TLE", "RTE"
+ALL = frozenset({AC, WA, TLE, RTE})
+CLASSES = {
+    Verdict.ACCEPTED: AC,
+    Verdict.WRONG_ANSWER: WA,
+    Verdict.OUTPUT_LIMIT: WA,
+    Verdict.TIME_LIMIT: TLE,
+    Verdict.MEMORY_LIMIT: RTE,
+    Verdict.RUNTIME_ERROR: RTE,
+}
+"""The format knows four verdicts of a test."""
+
+TAG = re.compile(rb"@EXPECTED_RESULTS@:[ \t]*([^\r\n]*)")
+TAG_WORDS: dict[str, frozenset[Verdict]] = {
+    "CORRECT": frozenset({Verdict.ACCEPTED}),
+    "ACCEPTED": frozenset({Verdict.ACCEPTED}),
+    "WRONG_ANSWER": frozenset({Verdict.WRONG_ANSWER}),
+    "NO_OUTPUT": frozenset({Verdict.WRONG_ANSWER}),
+    "TIMELIMIT": frozenset({Verdict.TIME_LIMIT}),
+    "TIME_LIMIT_EXCEEDED": frozenset({Verdict.TIME_LIMIT}),
+    "RUN_ERROR": frozenset({Verdict.RUNTIME_ERROR, Verdict.MEMORY_LIMIT}),
+    "RUN_TIME_ERROR": frozenset({Verdict.RUNTIME_ERROR, Verdict.MEMORY_LIMIT}),
+    "RUNTIME_ERROR": frozenset({Verdict.RUNTIME_ERROR, Verdict.MEMORY_LIMIT}),
+    "MEMORY_LIMIT": frozenset({Verdict.MEMORY_LIMIT}),
+    "MEMORY_LIMIT_EXCEEDED": frozenset({Verdict.MEMORY_LIMIT}),
+    "OUTPUT_LIMIT": frozenset({Verdict.OUTPUT_LIMIT}),
+    "OUTPUT_LIMIT_EXCEEDED": frozenset({Verdict.OUTPUT_LIMIT}),
+    "COMPILER_ERROR": frozenset({Verdict.COMPILATION_ERROR}),
+    "COMPILE_ERROR": frozenset({Verdict.COMPILATION_ERROR}),
+    "COMPILATION_ERROR": frozenset({Verdict.COMPILATION_ERROR}),
+}
+"""DOMjudge's words, old and new, with either dashes or underscores. It calls a memory limit a run error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """On the verdicts of some tests, or on the whole."""
+
+    permitted: frozenset[str] = ALL
+    required: frozenset[str] = ALL
+    tests: re.Pattern[str] | None = None
+    """Which tests, by name; None for all."""
+
+    message: str = ""
+    """Must be in what a validator said of one of them."""
+
+    results: frozenset[Verdict] = field(default_factory=frozenset)
+    """The whole verdict must be one of these; empty demands nothing of it."""
+
+    def broken(self, judgement: Judgement) -> list[str]:
+        """What is not as demanded, in sentences."""
+        if self.results:
+            wanted = " or ".join(sorted(self.results))
+            return [] if judgement.verdict in self.results else [f"promised {wanted}"]
+        tests = [one for one in judgement.tests if one.verdict is not None and (not self.tests or self.tests.fullmatch(one.test.name))]
+        if not tests:
+            return ["no test was run that the promise is about"]
+        return [*self._not_permitted(tests), *self._not_met(tests)]
+
+    def _not_permitted(self, tests: list[Judged]) -> Iterable[str]:
+        for one in tests:
+            if class_of(one) not in self.permitted:
+                yield f"{one.test.name} is {one.status}, and only {', '.join(sorted(self.permitted))} may be"
+                return
+
+    def _not_met(self, tests: list[Judged]) -> Iterable[str]:
+        if not any(class_of(one) in self.required for one in tests):
+            yield f"no test is {' or '.join(sorted(self.required))}"
+        if self.message and not any(self.message in one.log for one in tests):
+            yield f"no validator said {self.message!r}"
+
+
+def class_of(one: Judged) -> str:
+    return CLASSES.get(one.verdict or Verdict.ACCEPTED, "")
+
+
+ACCEPTED = Demand(permitted=frozenset({AC}))
+NEW_FOLDERS = {
+    "accepted": ACCEPTED,
+    "rejected": Demand(required=frozenset({RTE, TLE, WA})),
+    "wrong_answer": Demand(frozenset({AC, WA}), frozenset({WA})),
+    "time_limit_exceeded": Demand(frozenset({AC, TLE}), frozenset({TLE})),
+    "run_time_error": Demand(frozenset({AC, RTE}), frozenset({RTE})),
+    "brute_force": Demand(frozenset({AC, RTE, TLE}), frozenset({RTE, TLE})),
+}
+LEGACY_FOLDERS = {
+    "accepted": ACCEPTED,
+    "wrong_answer": Demand(frozenset({AC, WA}), frozenset({WA})),
+    "time_limit_exceeded": Demand(frozenset({AC, WA, TLE}), frozenset({TLE})),
+    "run_time_error": Demand(required=frozenset({RTE})),
+}
+
+
+def by_folder(name: str, *, new: bool) -> Demand | None:
+    """What a folder of `submissions/` promises; None for one that promises nothing known."""
+    name = name.lower()
+    known = (NEW_FOLDERS if new else LEGACY_FOLDERS).get(name)
+    results = TAG_WORDS.get(name.upper())
+    return known or (Demand(results=results) if results else None)
+
+
+def by_tag(source: bytes) -> Demand | None:
+    """What DOMjudge's tag in a source promises; None without one, or when it leaves it to people."""
+    found = TAG.search(source)
+    if not found:
+        return None
+    words = re.split(r"[\s,]+", found[1].decode("utf-8", "replace").upper().replace("-", "_"))
+    results = frozenset(verdict for word in words for verdict in TAG_WORDS.get(word, ()))
+    return Demand(results=results) if results else None
+
+
+def by_map(said: Mapping[str, Any], base: Demand, tests: re.Pattern[str] | None = None) -> Demand:
+    """One entry of `submissions.yaml`, over what its folder demands by default."""
+    return Demand(
+        permitted=_classes(said.get("permitted"), base.permitted),
+        required=_classes(said.get("required"), base.required),
+        tests=tests,
+        message=str(said.get("message") or ""),
+    )
+
+
+def _classes(value: Any, default: frozenset[str]) -> frozenset[str]:
+    listed = [value] if isinstance(value, str) else value
+    return frozenset(str(item) for item in listed) if isinstance(listed, list) else default
+
+
+def glob(pattern: str, *, below: bool = True) -> re.Pattern[str]:
+    """The format's globs: `*` within a name, `{a,b}` for either, and a match of a folder matches all below it."""
+    translated = re.sub(
+        r"\*|\{[^{}]*\}|[^*{]+|\{",
+        lambda part: {"*": "[^/]*"}.get(part[0]) or (_either(part[0]) if part[0][0] == "{" and part[0] != "{" else re.escape(part[0])),
+        pattern,
+    )
+    return re.compile(translated + (r"(?:/.*)?" if below else ""))
+
+
+def _either(braces: str) -> str:
+    return f"(?:{'|'.join(glob(option, below=False).pattern for option in braces[1:-1].split(','))})"
