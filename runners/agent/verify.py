@@ -1,27 +1,35 @@
-"""`agent verify PACKAGE`: judge the jury's own submissions and compare with what their folders promise.
+"""`agent verify PACKAGE`: judge the jury's own submissions and compare with what is promised of them.
 
-Submissions lie in `submissions/<folder>/`, the folder's name being a verdict in lower case with
-underscores, as in the Kattis format: `accepted`, `wrong_answer`, `time_limit_exceeded`, ….
+Submissions lie in `submissions/<folder>/`. In a package of ours the folder's name is a verdict in lower case with
+underscores: `accepted`, `wrong_answer`, `time_limit_exceeded`, …; an ICPC package promises in its own ways.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
+from runners.agent import icpc, standard_io
 from runners.agent.archive import unpack
 from runners.agent.blob import Blob, holding
 from runners.agent.box import BoxSettings, open_box
 from runners.agent.cache import Cache
+from runners.agent.documents import parse_yaml
 from runners.agent.errors import InfrastructureFailure, Invalid
-from runners.agent.judgement import Submission
+from runners.agent.icpc.examples import examples
+from runners.agent.icpc.inputs import refused_inputs
+from runners.agent.icpc.judge import Judge as IcpcJudge
+from runners.agent.icpc.package import Package as IcpcPackage
+from runners.agent.judgement import Judgement, Submission
 from runners.agent.jury import Bench
-from runners.agent.languages import find_toolchains
-from runners.agent.standard_io.judge import Judge
-from runners.agent.standard_io.package import Package, read_package
+from runners.agent.kinds import KINDS, Judging, Readable
+from runners.agent.languages import TABLE, find_toolchains
+from runners.agent.promises import Promised
+from runners.agent.trial import Trial
 from runners.agent.verdicts import Verdict
 
 PROMISES = {
@@ -38,75 +46,138 @@ PROMISES = {
     "compile_error": Verdict.COMPILATION_ERROR,
 }
 EXIT_AS_PROMISED, EXIT_DIFFERENT = 0, 1
-
-
-@dataclass(frozen=True, slots=True)
-class Promised:
-    """A submission and what it should get; None when its folder promises nothing known."""
-
-    path: Path
-    verdict: Verdict | None
+GENEROUS_MS = 60_000
+"""For finding out how long accepted submissions take, where a package says no time limit."""
 
 
 def verify(package: Path, settings: BoxSettings, out: TextIO) -> int:
     """Write a line a submission. 1 when the package is invalid, holds no submission, or one differs."""
     try:
-        with _unpacked(package, settings.scratch.parent) as folder:
-            return _judge_all(read_package(folder), settings, out)
+        with _unpacked(package, settings.scratch.parent) as (folder, notes):
+            problem_type = type_of(folder)
+            read = KINDS[problem_type].read(folder, notes)
+            out.writelines(f"note: {note}\n" for note in read.notes)
+            promised = examples(read) if isinstance(read, IcpcPackage) else plainly_promised(folder)
+            if not promised:
+                out.write("submissions/: there are none to judge\n")
+                return EXIT_DIFFERENT
+            return Verification(_trial(settings), read, problem_type, out).all(promised)
     except Invalid as error:
         out.writelines(f"{fault}\n" for fault in error.faults)
         return EXIT_DIFFERENT
 
 
 @contextlib.contextmanager
-def _unpacked(package: Path, scratch: Path) -> Iterator[Path]:
+def _unpacked(package: Path, scratch: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
     if package.is_dir():
-        yield package
+        yield package, ()
         return
     if not package.is_file():
         raise Invalid("package", [f"{package}: there is no such file or folder"])
     folder = scratch / "package"
     folder.mkdir(parents=True)
-    unpack(package, folder)
-    yield folder
+    yield folder, unpack(package, folder)
 
 
-def promised(root: Path) -> list[Promised]:
-    """The submissions of a package, in order."""
+def type_of(folder: Path) -> str:
+    """The problem type a package is of, by what lies in it."""
+    if (folder / "config.yml").is_file():
+        document = parse_yaml((folder / "config.yml").read_bytes(), "config.yml")
+        said = document.get("type", standard_io.TYPE) if isinstance(document, Mapping) else standard_io.TYPE
+        return said if said in KINDS else standard_io.TYPE
+    return icpc.TYPE if (folder / "problem.yaml").exists() or (folder / "data").is_dir() else standard_io.TYPE
+
+
+def plainly_promised(root: Path) -> list[Promised]:
+    """The submissions of a package of ours, in order."""
     files = sorted(path for path in (root / "submissions").glob("*/*") if path.is_file() and not path.name.startswith("."))
-    return [Promised(path, PROMISES.get(path.parent.name.lower())) for path in files]
+    return [
+        Promised(
+            f"{path.parent.name}/{path.name}",
+            path.name,
+            {path.name: path},
+            next((language.id for language in TABLE if path.suffix.lower() in language.extensions), None),
+            functools.partial(_as_promised, PROMISES.get(path.parent.name.lower())),
+        )
+        for path in files
+    ]
 
 
-def _judge_all(package: Package, settings: BoxSettings, out: TextIO) -> int:
-    out.writelines(f"note: {note}\n" for note in package.notes)
-    submissions = promised(package.root)
-    if not submissions:
-        out.write("submissions/: there are none to judge\n")
-        return EXIT_DIFFERENT
+def _as_promised(wanted: Verdict | None, judgement: Judgement) -> list[str]:
+    if wanted is None:
+        return ["its folder's name is no verdict"]
+    return [] if judgement.verdict is wanted else [f"promised {wanted}"]
+
+
+def _trial(settings: BoxSettings) -> Trial:
     box, toolchains = open_box(settings), find_toolchains()
     cache = Cache(settings.scratch.parent / "cache").open()
-    judge = Judge(box, toolchains, Bench(box, toolchains, cache), lambda: False)
-    different = sum(not _one(judge, package, submission, out) for submission in submissions)
-    out.write(f"{len(submissions) - different} as promised, {different} not\n")
-    return EXIT_DIFFERENT if different else EXIT_AS_PROMISED
+    return Trial(box, toolchains, Bench(box, toolchains, cache), lambda: False)
 
 
-def _one(judge: Judge, package: Package, promise: Promised, out: TextIO) -> bool:
-    """Judge one and say how it went; whether it kept its promise."""
-    name = f"{promise.path.parent.name}/{promise.path.name}"
-    language = judge.toolchains.by_extension(promise.path.name)
-    if promise.verdict is None or language is None:
-        out.write(f"BAD  {name}: {'no such verdict' if promise.verdict is None else 'no language for this name'}\n")
-        return False
-    source = Blob.of_file(promise.path)
-    try:
-        with holding(source):
-            judgement = judge.judge(package, {}, Submission(source, promise.path.name, language.id))
-    except InfrastructureFailure as failure:
-        out.write(f"BAD  {name}: {failure}\n")
-        return False
-    good = judgement.verdict is promise.verdict
-    slowest = max((one.time_ms for one in judgement.tests), default=0)
-    said = f"{judgement.verdict}, {judgement.score:g} of {judgement.max_score:g}, {slowest} ms"
-    out.write(f"{'ok  ' if good else 'BAD '} {name}: {said}{'' if good else f'; promised {promise.verdict}'}\n")
-    return good
+@dataclass
+class Verification:
+    """One package's submissions, judged one after the other."""
+
+    trial: Trial
+    package: Readable
+    problem_type: str
+    out: TextIO
+    slowest_ms: int = 0
+
+    def all(self, promised: list[Promised]) -> int:
+        different = self._inputs()
+        over: dict[str, Any] = {}
+        accepted, others = [one for one in promised if one.accepted], [one for one in promised if not one.accepted]
+        unlimited = isinstance(self.package, IcpcPackage) and self.package.limits.time_ms is None
+        different += self._each(accepted, {"limits": {"timeMs": GENEROUS_MS}} if unlimited else over)
+        if unlimited and isinstance(self.package, IcpcPackage):
+            found = self.package.limits.inferred_ms(self.slowest_ms)
+            self.out.write(f"note: no time limit is said; {found} ms by the slowest accepted submission, of {self.slowest_ms} ms\n")
+            over = {"limits": {"timeMs": found}}
+        different += self._each(others, over)
+        self.out.write(f"{len(promised) - different} as promised, {different} not\n")
+        return EXIT_DIFFERENT if different else EXIT_AS_PROMISED
+
+    def _inputs(self) -> int:
+        """How many inputs the package's own input validators refuse."""
+        if not isinstance(self.package, IcpcPackage):
+            return 0
+        refused = list(refused_inputs(self.trial, self.package))
+        self.out.writelines(f"BAD  {sentence}\n" for sentence in refused)
+        return len(refused)
+
+    def _each(self, promised: list[Promised], over: Mapping[str, Any]) -> int:
+        return sum(not self._one(one, over) for one in promised)
+
+    def _one(self, promise: Promised, over: Mapping[str, Any]) -> bool:
+        """Judge one and say how it went; whether it kept its promise."""
+        if promise.language not in self.trial.toolchains.languages:
+            self.out.write(f"BAD  {promise.name}: no language for this name on this machine\n")
+            return False
+        blobs = {name: Blob.of_file(path) for name, path in promise.files.items()}
+        try:
+            with holding(*blobs.values()):
+                source = blobs[promise.source]
+                others = {name: blob for name, blob in blobs.items() if name != promise.source}
+                submission = Submission(source, promise.source, str(promise.language), others)
+                judgement = self._judge().judge(self.package, over, submission)
+        except InfrastructureFailure as failure:
+            self.out.write(f"BAD  {promise.name}: {failure}\n")
+            return False
+        return self._say(promise, judgement)
+
+    def _judge(self) -> Judging:
+        if self.problem_type == icpc.TYPE:
+            trial = self.trial
+            return IcpcJudge(trial.box, trial.toolchains, trial.bench, trial.cancelled, trial.progress, to_the_end=True)
+        return KINDS[self.problem_type].judge(self.trial)
+
+    def _say(self, promise: Promised, judgement: Judgement) -> bool:
+        broken = promise.check(judgement)
+        slowest = max((one.time_ms for one in judgement.tests), default=0)
+        if promise.accepted:
+            self.slowest_ms = max(self.slowest_ms, slowest)
+        said = f"{judgement.verdict}, {judgement.score:g} of {judgement.max_score:g}, {slowest} ms"
+        self.out.write(f"{'BAD ' if broken else 'ok  '} {promise.name}: {said}{''.join(f'; {one}' for one in broken)}\n")
+        return not broken
