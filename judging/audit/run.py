@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -19,12 +19,8 @@ KEPT = 100
 """How many divergences are told; the others are counted."""
 _STEP = 200
 
-Seeing = Callable[[Iterator[Record]], Iterator[Record]]
-"""Sees every record pass by and hands it on."""
-
-
-def _blind(records: Iterator[Record]) -> Iterator[Record]:
-    return records
+Seeing = Callable[[Sequence[Record]], object]
+"""Is shown the records of one thread after the other."""
 
 
 @dataclass(slots=True)
@@ -69,12 +65,12 @@ def audit(
     *,
     anchors: Mapping[UUID, Anchor] | None = None,
     progress: Callable[[int], object] = lambda _: None,
-    watch: Callable[[Moment], Seeing] = lambda _: _blind,
+    watch: Callable[[Moment], Seeing] = lambda _: len,
 ) -> Outcome:
     """Audit a scope, everything by default, and remember the outcome.
 
     Each thread is told to its first divergence. `progress` hears how many records were read; `watch` is given the
-    moment and answers who sees the records pass by. Raises a database error when the look itself fails.
+    moment and answers who is shown the records, an export. Raises a database error when the look itself fails.
     """
     scope = scope or Scope()
     moored = Moored(anchors or {})
@@ -82,7 +78,8 @@ def audit(
         outcome = Outcome(scope, moment)
         see = watch(moment)
         for view in views:
-            _audit_thread(view, outcome, moored, see)
+            see(view.records)
+            _audit_thread(view, outcome, moored)
             if outcome.threads % _STEP == 0:
                 progress(outcome.records)
         progress(outcome.records)
@@ -93,24 +90,10 @@ def audit(
     return outcome
 
 
-class _Counted:
-    """Records that know how many of them were read."""
-
-    def __init__(self, records: Iterator[Record]) -> None:
-        self._records = records
-        self.count = 0
-
-    def __iter__(self) -> Iterator[Record]:
-        for record in self._records:
-            self.count += 1
-            yield record
-
-
-def _audit_thread(view: ThreadView, outcome: Outcome, moored: Moored, see: Seeing) -> None:
-    """One thread, to its first divergence. What is left of its records is still seen, so that exports are whole."""
-    counted = _Counted(see(view.records))
+def _audit_thread(view: ThreadView, outcome: Outcome, moored: Moored) -> None:
+    """One thread, to its first divergence."""
     try:
-        state = replay(view.id, moored.pass_by(counted))
+        state = replay(view.id, moored.pass_by(view.records))
         outcome.skipped += state.skipped
         moored.missing(view.id, last=state.n)
         compare(state, view.tables)
@@ -118,14 +101,8 @@ def _audit_thread(view: ThreadView, outcome: Outcome, moored: Moored, see: Seein
             outcome.tails[view.id] = Anchor(state.n, state.tail)
     except Divergence as divergence:
         outcome.add(divergence)
-        _exhaust(counted)
     outcome.threads += 1
-    outcome.records += counted.count
-
-
-def _exhaust(records: Iterable[Record]) -> None:
-    for _ in records:
-        pass
+    outcome.records += len(view.records)
 
 
 def _audit_whole(outcome: Outcome, moored: Moored) -> None:

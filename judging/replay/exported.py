@@ -140,6 +140,9 @@ class Moored:
 
     def pass_by(self, records: Iterable[Record]) -> Iterator[Record]:
         """The same records. Raises a Divergence at one that is not what its thread's anchor kept."""
+        if not self._left:
+            yield from records
+            return
         for record in records:
             yield record
             anchor = self._left.get(record.thread)

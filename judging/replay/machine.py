@@ -16,6 +16,9 @@ from judging.states import FINISHED, OPEN, RecordType
 
 UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 """What data that no server wrote may end in when the rules read it; a refusal of theirs is a ValueError."""
+# A member asked of its enumeration is looked up through the class every time: here that is done millions of times.
+_BASELINE, _LEASED, _RECLAIMED = RecordType.BASELINE, RecordType.LEASED, RecordType.RECLAIMED
+_REPORTED, _SUPERSEDED = RecordType.REPORTED, RecordType.SUPERSEDED
 _KNOWN = {kind.value: kind for kind in RecordType}
 
 
@@ -68,7 +71,7 @@ class Reading:
         self._require_place(record)
         kind = _KNOWN.get(record.type) if record.v == VERSION else None
         tale = self.tales.get(record.job)
-        dark = tale is not None and tale.dark and kind is not RecordType.BASELINE
+        dark = tale is not None and tale.dark and kind is not _BASELINE
         if kind is None or dark:
             self._pass_over(record, tale)
         else:
@@ -116,9 +119,9 @@ class Reading:
         if self.due is not None:
             groups.require_place(self.due, record, kind)
         groups.require_actor(record, kind, tale)
-        if kind is RecordType.LEASED and not self.dark:
+        if kind is _LEASED and not self.dark:
             groups.require_head(record, self.open.values())
-        if kind is RecordType.RECLAIMED:
+        if kind is _RECLAIMED:
             self._reclaim(record, tale)
             return
         if before is None and tale is not None and not tale.dark:
@@ -145,7 +148,7 @@ class Reading:
             self.open[after.id] = after
         else:
             self.open.pop(after.id, None)
-        self.due = groups.opens_group(record, before, self.due) if kind is RecordType.SUPERSEDED else None
+        self.due = groups.opens_group(record, before, self.due) if kind is _SUPERSEDED else None
         if after.urgent and not self.dark:
             self.due = self.due or groups.gives_way(before, after, self.open.values(), record)
         if before is None and self.dark:
@@ -170,7 +173,7 @@ def _require_digest(record: Record, digest: bytes) -> None:
 
 def _told(record: Record, kind: RecordType, tale: Tale | None, after: JobRow, text: RowText) -> Tale:
     """The job's tale with this record in it."""
-    if tale is None or kind is RecordType.BASELINE:
+    if tale is None or kind is _BASELINE:
         held_now = (_handout(after),) if after.token is not None else ()
         return Tale(after, text, record.n, held_now, untold=after.fence - len(held_now))
     handouts, judgement = tale.handouts, tale.judgement
@@ -179,7 +182,7 @@ def _told(record: Record, kind: RecordType, tale: Tale | None, after: JobRow, te
         handouts = (*handouts[:-1], handouts[-1]._replace(ended_at=record.at, ending=kind.value))
     if after.token is not None and after.token is not held:
         handouts = (*handouts, _handout(after))
-    if kind is RecordType.REPORTED:
+    if kind is _REPORTED:
         judgement = _judgement(record, tale)
     return Tale(after, text, record.n, handouts, judgement, tale.untold)
 
