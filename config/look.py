@@ -24,6 +24,7 @@ GROUPS: tuple[tuple[str, tuple[Item, ...]], ...] = (
         (
             ("Jobs", "gavel", "judging_job_changelist", "judging.view_job"),
             ("Submissions", "upload_file", "judging_submission_changelist", "judging.view_submission"),
+            ("Rejudgings", "replay", "judging_rejudging_changelist", "judging.view_rejudging"),
             ("Lanes", "alt_route", "judging_lane_changelist", "judging.view_lane"),
             ("Deliveries", "local_shipping", "judging_delivery_changelist", "judging.view_delivery"),
             ("Ledger", "receipt_long", "judging_ledgerrecord_changelist", "judging.view_ledgerrecord"),

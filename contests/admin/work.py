@@ -6,24 +6,26 @@ Judging does not know contests, so its pages are put on the site again here, gro
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, TextFilter
 from unfold.decorators import display
 
-from contests.models import Participant
+from contests.models import Assignment, Participant
 from judging.admin.jobs import JobPages
 from judging.admin.lanes import LanePages
+from judging.admin.rejudgings import RejudgingPages
 from judging.admin.submissions import SubmissionPages
-from judging.models import Job, Lane, Submission
+from judging.models import Job, Lane, Rejudging, Submission
 
 ACTIVITY = "assignment__round__activity"
 
-for model in (Job, Submission, Lane):
+for model in (Job, Submission, Lane, Rejudging):
     admin.site.unregister(model)
 
 
@@ -50,6 +52,21 @@ class ContestJobPages(JobPages):
         return _from(row, row.lane)
 
 
+class ByParticipant(TextFilter):
+    """Submissions of those whose name, or login name, has this in it."""
+
+    title = "participant"
+    parameter_name = "participant"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """By the ids of the participants."""
+        word = self.value()
+        if not word:
+            return queryset
+        people = Participant.objects.filter(Q(name__icontains=word) | Q(user__username__icontains=word))
+        return queryset.filter(author__in=people.values("id"))
+
+
 @admin.register(Submission)
 class ContestSubmissionPages(SubmissionPages):
     """Submissions by activity, round and participant."""
@@ -59,6 +76,7 @@ class ContestSubmissionPages(SubmissionPages):
         *SubmissionPages.list_filter,
         (f"lane__{ACTIVITY}", AutocompleteSelectFilter),
         ("lane__assignment__round", AutocompleteSelectFilter),
+        ByParticipant,
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Submission]:
@@ -89,6 +107,21 @@ class ContestLanePages(LanePages):
             format_html('<span class="az-faint">{}: {}</span><br>', assignment.round.activity.title, assignment.slug) if assignment else ""
         )
         return format_html("{}{}", place, super().name(lane))
+
+
+@admin.register(Rejudging)
+class ContestRejudgingPages(RejudgingPages):
+    """Rejudgings with the names of those whose verdicts change."""
+
+    def names(self, authors: list[UUID | None]) -> dict[UUID | None, str]:
+        """Participants by their ids."""
+        known = Participant.objects.filter(id__in=[author for author in authors if author])
+        return dict(known.values_list("id", "name"))
+
+    def places(self, lanes: list[UUID]) -> dict[UUID, str]:
+        """The assignments whose lanes they are."""
+        found = Assignment.objects.filter(lane__in=lanes).select_related("round__activity")
+        return {each.lane_id: f"{each.round.activity.title}: {each.slug}" for each in found}
 
 
 def _from(row: Any, lane: Any) -> SafeString:

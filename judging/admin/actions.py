@@ -135,6 +135,30 @@ def bulk_act(
     return decorate
 
 
+def joint_act(
+    title: str, *, permission: str, text: str, submit: str, form: type[Dialog] = Reason, variant: ActionVariant = ActionVariant.DEFAULT
+) -> Callable[[Act], Callable[..., HttpResponse | None]]:
+    """As bulk_act, but the verb is called once, with all the ticked rows."""
+
+    def decorate(verb: Act) -> Callable[..., HttpResponse | None]:
+        @wraps(verb)
+        def run(page: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+            if not request.user.has_perm(permission):
+                raise PermissionDenied
+            rows = list(queryset[:MOST_AT_ONCE])
+            confirmed = "confirmed" in request.POST
+            said = form(request.POST if confirmed else None, request=request, row=rows)
+            if confirmed and said.is_valid():
+                _do(lambda page, request, _, said: verb(page, request, rows, said), page, request, None, said.cleaned_data)
+                return None
+            dialog = {"title": title, "text": text, "submit": submit, "variant": variant.value}
+            return _ask_about_many(page, request, rows, verb.__name__, {"dialog": dialog, "form": said})
+
+        return _described(run, title, permission)
+
+    return decorate
+
+
 def reading_act(title: str, *, permission: str) -> Callable[[Reading], Callable[..., HttpResponseBase]]:
     """A file made of the ticked rows. It changes nothing, so nothing is asked; as every act on many it is posted."""
 

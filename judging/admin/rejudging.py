@@ -1,13 +1,18 @@
-"""What a rejudge asks, wherever it is started."""
+"""What a rejudge asks, of one submission or of many, wherever it is started."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
+from uuid import UUID
 
 from django import forms
-from unfold.widgets import UnfoldAdminRadioSelectWidget
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminRadioSelectWidget, UnfoldBooleanSwitchWidget
 
+from judging import rejudging
 from judging.admin.actions import Reason
+from judging.rejudging import Wanted
+from judging.rejudging.begin import MOST_REPEATS
 
 ORDINARY, URGENT = "ordinary", "urgent"
 
@@ -29,3 +34,67 @@ class Rejudge(Reason):
         """The mode as the verb takes it."""
         said: dict[str, Any] = super().clean() or {}
         return said | {"urgent": said.get("mode") == URGENT}
+
+
+class RejudgeMany(Rejudge):
+    """As Rejudge, of many at once: `row` is what was chosen, submissions or their ids. What waits already is skipped."""
+
+    aside = forms.BooleanField(
+        label="Keep the results aside until they are applied",
+        required=False,
+        widget=UnfoldBooleanSwitchWidget,
+        help_text="Until then nobody's verdict changes, and cancelling leaves no trace.",
+    )
+    repeats = forms.IntegerField(
+        label="How often each",
+        min_value=1,
+        max_value=MOST_REPEATS,
+        initial=1,
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text="One after the other, to see whether the verdict is steady. The last one counts.",
+    )
+    field_order = ("mode", "aside", "repeats", "reason")
+
+    def __init__(self, *given: Any, **about: Any) -> None:
+        super().__init__(*given, **about)
+        mode: Any = self.fields["mode"]
+        mode.choices = [(ORDINARY, mode.choices[0][1]), (URGENT, "Urgent: before everything else")]
+
+    def chosen(self) -> list[UUID]:
+        """The ids of what was chosen."""
+        return [getattr(each, "id", each) for each in self.row]
+
+    def effects(self) -> Iterable[object]:
+        """How many get an attempt, and how many do not and why."""
+        seen = rejudging.preview(self.chosen())
+        yield f"{seen.submissions} submission{_s(seen.submissions)} chosen."
+        if seen.running:
+            yield f"{seen.running} being judged now: the new attempt follows the one that is held."
+        for count, why in (
+            (seen.waiting, "an attempt waits already"),
+            (seen.elsewhere, "another rejudging has it"),
+            (seen.withdrawn, "withdrawn"),
+        ):
+            if count:
+                yield f"{count} skipped: {why}."
+
+
+def wanted_by(said: Any, *, chosen: str, organization: UUID | None) -> Wanted:
+    """What the form says, as the verb takes it."""
+    return Wanted(
+        reason=said["reason"],
+        chosen=chosen,
+        urgent=said["urgent"],
+        aside=said["aside"],
+        repeats=said["repeats"],
+        organization=organization,
+    )
+
+
+def in_words(asked: Sequence[tuple[str, str]]) -> str:
+    """A filter's address as a note of what was chosen."""
+    return ", ".join(f"{name.removesuffix('__id__exact').rpartition('__')[2] or name} = {value}" for name, value in asked if value) or "all"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

@@ -5,36 +5,42 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
-from django.http import FileResponse, Http404, HttpRequest, StreamingHttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, FieldTextFilter, RangeDateTimeFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
 
-from judging import exclusion, marks, queue
-from judging.admin.actions import Reason, Said, act, actor, bulk_act, reading_act
+from judging import exclusion, marks, queue, rejudging
+from judging.admin.actions import Reason, Said, act, actor, joint_act, reading_act
 from judging.admin.collecting import MOST_SUBMISSIONS, zipped
 from judging.admin.content import Shown, saved, shown
 from judging.admin.details import ROLE, Details, details_of
 from judging.admin.opaque import Document, document
 from judging.admin.pages import FoundById
-from judging.admin.rejudging import Rejudge
+from judging.admin.rejudging import Rejudge, RejudgeMany, in_words, wanted_by
 from judging.admin.timeline import is_uuid
-from judging.models import Attachment, Delivery, Job, Submission, SubmissionFile
+from judging.errors import Refusal
+from judging.models import Attachment, Delivery, Job, Rejudging, Submission, SubmissionFile
+from judging.rejudging.counting import set_aside
 from judging.states import JobState
 
 READ_SOURCE = "judging.view_submissionfile"
 MOST_TABLES = 3
+REJUDGE = "judging.rejudge_submission"
+EACH_AGAIN = "Each gets a new attempt, opened in the background. What waits already is skipped; what a runner holds goes on."
 
 
 def newest() -> QuerySet[Job]:
-    """The newest attempt at the submission of the outer query."""
-    return Job.objects.filter(submission=OuterRef("id")).order_by("-attempt")
+    """The newest attempt at the submission of the outer query, those not counted whose results are kept aside."""
+    return Job.objects.filter(~set_aside(), submission=OuterRef("id")).order_by("-attempt")
 
 
 class StateOfNewest(DropdownFilter):
@@ -146,6 +152,7 @@ class SubmissionPages(FoundById):
     def get_custom_urls(self) -> Any:
         """Downloads of what was sent and of what runners left."""
         return (
+            ("rejudge-listed/", "judging_submission_rejudge_listed", self.rejudge_listed),
             ("sources.zip", "judging_submission_sources", self.download_listed),
             ("<uuid:submission>/file/<uuid:file>/", "judging_submission_file", self.download),
             ("<uuid:submission>/attachment/<uuid:file>/", "judging_submission_attachment", self.download_attachment),
@@ -185,7 +192,7 @@ class SubmissionPages(FoundById):
 
     def shown(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """One submission: its attempts, its files as text, and the documents that travel with it."""
-        jobs = list(row.jobs.select_related("result__runner", "runner").order_by("-attempt")[:100])
+        jobs = list(row.jobs.select_related("result__runner", "runner").annotate(aside=set_aside()).order_by("-attempt")[:100])
         readable = request.user.has_perm(READ_SOURCE)
         files = list(row.files.select_related("file").order_by("position"))
         attachments = _attachments(row)
@@ -258,17 +265,34 @@ class SubmissionPages(FoundById):
         queue.rejudge(row.id, by=actor(request), reason=said["reason"], urgent=said["urgent"])
         return "A new attempt was opened."
 
-    @bulk_act(
-        "Rejudge the selected submissions",
-        permission="judging.rejudge_submission",
-        text="Each gets a new attempt. Waiting attempts give way; those that a runner holds go on.",
-        submit="Rejudge these",
-        form=Rejudge,
-    )
-    def rejudge_many(self, request: HttpRequest, row: Submission, said: Said) -> str:
-        """Open another attempt at each of the chosen submissions."""
-        queue.rejudge(row.id, by=actor(request), reason=said["reason"], urgent=said["urgent"])
-        return "a new attempt was opened."
+    @joint_act("Rejudge the selected submissions", permission=REJUDGE, text=EACH_AGAIN, submit="Rejudge these", form=RejudgeMany)
+    def rejudge_many(self, request: HttpRequest, rows: list[Submission], said: Said) -> str:
+        """Begin a rejudging of what was ticked."""
+        made = self._begin(request, [row.id for row in rows], said, chosen=f"{len(rows)} ticked in the list")
+        return format_html("{} began.", marks.link(made, "The rejudging"))
+
+    def rejudge_listed(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        """Ask about everything that the list shows under the filters of this address, and begin its rejudging."""
+        if not (self.has_view_permission(request) and request.user.has_perm(REJUDGE)):
+            raise PermissionDenied
+        ids = list(self.listed(request).order_by("created_at").values_list("id", flat=True)[: rejudging.MOST + 1])
+        posted = request.method == "POST"
+        said = RejudgeMany(request.POST if posted else None, request=request, row=ids)
+        moved = posted and request.POST.get("counted") != str(len(ids))
+        chosen = in_words([(name, request.GET[name]) for name in request.GET])
+        if posted and not moved and said.is_valid():
+            try:
+                return HttpResponseRedirect(marks.page_of(self._begin(request, ids, said.cleaned_data, chosen=chosen)))
+            except Refusal as refusal:
+                messages.error(request, f"{refusal.detail} ({refusal.code})")
+        asked = {"title": "Rejudge what is listed", "text": EACH_AGAIN, "submit": "Rejudge all of these"}
+        context = {"dialog": asked, "form": said, "counted": len(ids), "moved": moved, "chosen": chosen, "title": asked["title"]}
+        back = f"{reverse('admin:judging_submission_changelist')}?{request.GET.urlencode()}"
+        return TemplateResponse(request, "operators/all.html", self.admin_site.each_context(request) | context | {"back": back})
+
+    def _begin(self, request: HttpRequest, ids: list[UUID], said: Said, *, chosen: str) -> Rejudging:
+        made = rejudging.begin(ids, by=actor(request), wanted=wanted_by(said, chosen=chosen, organization=None))
+        return Rejudging.objects.get(id=made)
 
     @reading_act("Download the sources of the selected submissions", permission=READ_SOURCE)
     def download_many(self, request: HttpRequest, rows: list[Submission]) -> StreamingHttpResponse:

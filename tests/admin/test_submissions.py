@@ -124,10 +124,13 @@ def test_rejudging_a_submission(client, judged):
 
 
 def test_rejudging_many_submissions(client, judged):
+    box = factories.box()
     other = factories.submission()
+    factories.claimed(box)
     chosen = {"action": "rejudge_many", "_selected_action": [judged[1].row.submission, other.submission]}
 
-    client.post(SUBMISSIONS, chosen | {"confirmed": "1", "reason": "new tests", "mode": "ordinary"})
+    client.post(SUBMISSIONS, chosen | {"confirmed": "1", "reason": "new tests", "mode": "ordinary", "repeats": "1"})
+    queue.work_off()
 
     assert Job.objects.filter(attempt=2).count() == 2
 

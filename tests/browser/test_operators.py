@@ -4,7 +4,9 @@ import re
 
 import pytest
 
+from judging import queue
 from judging.models import Job
+from judging.queue import Report
 from runners.models import Runner, RunnerState
 from tests.browser import scene as scenes
 from tests.browser.conftest import PHONE
@@ -131,6 +133,41 @@ def test_rejudging_a_submission(visit, log_in, shoot, scene):
 
     page.get_by_text("A new attempt was opened.").wait_for()
     assert Job.objects.get(submission=scene.judged.submission_id, attempt=2).urgent
+
+
+def test_rejudging_what_a_filter_finds(visit, log_in, shoot, scene):
+    page = visit()
+    log_in(page)
+    page.goto("/admin/judging/submission/?verdict=Accepted")
+
+    page.get_by_role("link", name="rejudge", exact=True).click()
+    page.get_by_text("1 submission chosen.").wait_for()
+    shoot(page, "rejudge-a-filter")
+    page.get_by_label("Keep the results aside until they are applied").check()
+    page.get_by_label("Reason").fill("The tests were wrong")
+    page.get_by_role("button", name="Rejudge all of these").click()
+    page.get_by_text("1 attempt wanted").wait_for()
+    queue.work_off()
+    _judge_the_rejudged(scene)
+    queue.work_off()
+    page.get_by_role("cell", name="Wrong answer").first.wait_for()
+    shoot(page, "rejudging-kept-aside")
+    page.reload()
+    page.get_by_role("link", name="Apply").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("1: Accepted → Wrong answer").wait_for()
+    dialog.get_by_label("Your password").fill("correct horse")
+    confirm(page, "Apply the results")
+
+    page.get_by_text("The results of 1 submission count now.").wait_for()
+    shoot(page, "rejudging-applied")
+
+
+def _judge_the_rejudged(scene):
+    """Everything that waits in the hall is judged, the rejudged submission last."""
+    box = scene.boxes[2]
+    while not isinstance(job := queue.claim(box.id), queue.Nothing):
+        queue.report(job.row.id, Report(verdict="Wrong answer", score=0.0), token=job.row.token, runner=box.id)
 
 
 def test_cancelling_what_was_ticked_in_a_list(visit, log_in, shoot, scene):
