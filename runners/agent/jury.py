@@ -15,6 +15,7 @@ from runners.agent.errors import InfrastructureFailure
 from runners.agent.languages import Language, Toolchains
 from runners.agent.printable import first_line
 from runners.agent.programs import Program, Source, build
+from runners.agent.verdicts import Verdict
 
 LIMITS = Limits(cpu_ms=30_000, memory_bytes=1 << 30, output_bytes=16 << 20)
 ACCEPT, REFUSE, REFUSE_FORMAT, PART = 0, 1, 2, 7
@@ -35,6 +36,14 @@ class Word:
     @property
     def refused(self) -> bool:
         return self.share <= 0
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.WRONG_ANSWER if self.refused else Verdict.ACCEPTED if self.share >= 1 else Verdict.PARTIAL
+
+    def reason(self, role: str) -> str:
+        """What the participant may know of it."""
+        return {Verdict.WRONG_ANSWER: f"refused by the {role}", Verdict.PARTIAL: "worth a part of the points"}.get(self.verdict, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from runners.agent import icpc, standard_io
+from runners.agent import icpc, output_only, standard_io
 from runners.agent.archive import unpack
 from runners.agent.errors import Invalid
 from runners.agent.icpc.judge import Judge as IcpcJudge
 from runners.agent.icpc.package import read_package as read_icpc
 from runners.agent.judgement import Judgement, Submission
+from runners.agent.output_only.judge import Judge as AnswersJudge
+from runners.agent.output_only.package import read_package as read_answers
 from runners.agent.standard_io.judge import Judge as StandardJudge
 from runners.agent.standard_io.package import read_package as read_standard
 from runners.agent.trial import Trial
@@ -55,12 +57,17 @@ def _standard(trial: Trial) -> Judging:
     return StandardJudge(trial.box, trial.toolchains, trial.bench, trial.cancelled, trial.progress)
 
 
+def _answers(trial: Trial) -> Judging:
+    return AnswersJudge(trial.box, trial.toolchains, trial.bench, trial.cancelled, trial.progress)
+
+
 def _icpc(trial: Trial) -> Judging:
     return IcpcJudge(trial.box, trial.toolchains, trial.bench, trial.cancelled, trial.progress)
 
 
 KINDS: Mapping[str, Kind] = {
     standard_io.TYPE: Kind(lambda root, notes: read_standard(root, notes=notes), _standard),
+    output_only.TYPE: Kind(lambda root, notes: read_answers(root, notes=notes), _answers),
     icpc.TYPE: Kind(lambda root, notes: read_icpc(root, notes=notes), _icpc),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -10,7 +11,7 @@ from runners.agent.blob import Blob
 from runners.agent.box import Box, Cancelled, Command, Ended, Limits, Outcome
 from runners.agent.errors import InfrastructureFailure
 from runners.agent.judgement import Progress, RunLimits, Submission
-from runners.agent.jury import LIMITS, Bench
+from runners.agent.jury import LIMITS, Bench, Word, word_of
 from runners.agent.languages import TABLE, Language, Toolchains
 from runners.agent.programs import ENVIRON, Built, Program, Source, build, source_name
 
@@ -51,6 +52,13 @@ class Trial:
         limits = limits or LIMITS
         argv = (*program.command(self.toolchains, limits.memory_bytes), *data, *arguments)
         return Command(argv, replace(limits, extra_wall_ms=extra_wall_ms), files=program.files, data=data, environ=ENVIRON)
+
+    def check(self, checker: Program, given: Blob, output: Blob, answer: Blob) -> Word:
+        """What a checker says of an output. Raises InfrastructureFailure for what is no judgement."""
+        data = {"input": given, "output": output, "answer": answer}
+        outcome = self.box.run(self.jury_command(checker, data), self.cancelled)
+        with contextlib.closing(outcome):
+            return word_of(outcome, checker.language, "checker")
 
     def steadily(self, run: Callable[[], tuple[Outcome, ...]]) -> tuple[Outcome, ...]:
         """A run that mostly waited for a processor says nothing of the program: once more, then it is the machine's fault."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from runners.agent import icpc, standard_io
+from runners.agent import icpc, output_only, standard_io
 from runners.agent.archive import unpack
 from runners.agent.blob import Blob, holding
 from runners.agent.box import BoxSettings, open_box
@@ -96,11 +96,17 @@ def plainly_promised(root: Path) -> list[Promised]:
             f"{path.parent.name}/{path.name}",
             path.name,
             {path.name: path},
-            next((language.id for language in TABLE if path.suffix.lower() in language.extensions), None),
+            _language(path.suffix.lower()),
             functools.partial(_as_promised, PROMISES.get(path.parent.name.lower())),
         )
         for path in files
     ]
+
+
+def _language(extension: str) -> str | None:
+    if extension == ".zip":
+        return output_only.LANGUAGE
+    return next((language.id for language in TABLE if extension in language.extensions), None)
 
 
 def _as_promised(wanted: Verdict | None, judgement: Judgement) -> list[str]:
@@ -152,7 +158,7 @@ class Verification:
 
     def _one(self, promise: Promised, over: Mapping[str, Any]) -> bool:
         """Judge one and say how it went; whether it kept its promise."""
-        if promise.language not in self.trial.toolchains.languages:
+        if promise.language not in {*self.trial.toolchains.languages, output_only.LANGUAGE}:
             self.out.write(f"BAD  {promise.name}: no language for this name on this machine\n")
             return False
         blobs = {name: Blob.of_file(path) for name, path in promise.files.items()}

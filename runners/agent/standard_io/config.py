@@ -41,22 +41,23 @@ class Config:
         return self.allowance.limits_of(family=family, language=language, over=group.limits if group else None)
 
 
-def read_config(document: Any, reading: Reading, *, expected: str = TYPE) -> Config:
+def read_config(document: Any, reading: Reading) -> Config:
     """The configuration a document says; its faults are noted in `reading`, which the caller must look at."""
     top = reading.members(document, "config", known=TOP, required=frozenset({"limits", "groups"}))
-    if top.get("type", expected) != expected:
-        reading.fault("config.type", f"must be {expected!r}")
+    if top.get("type", TYPE) != TYPE:
+        reading.fault("config.type", f"must be {TYPE!r}")
     if "checker" in top and "interactor" in top:
         reading.fault("config", "has both a checker and an interactor")
     return Config(
         allowance=read_allowance(top, reading),
-        groups=_groups(reading.items(top.get("groups", []), "config.groups"), reading),
-        checker=_jury(top, "checker", reading),
-        interactor=_jury(top, "interactor", reading),
+        groups=read_groups(reading.items(top.get("groups", []), "config.groups"), reading),
+        checker=read_jury(top, "checker", reading),
+        interactor=read_jury(top, "interactor", reading),
     )
 
 
-def _groups(items: list[Any], reading: Reading) -> tuple[Group, ...]:
+def read_groups(items: list[Any], reading: Reading) -> tuple[Group, ...]:
+    """Of `groups`; faults are noted in `reading`."""
     groups = tuple(_group(item, f"config.groups[{at}]", reading) for at, item in enumerate(items))
     numbers = [group.group for group in groups]
     for number in dict.fromkeys(number for number in numbers if numbers.count(number) > 1):
@@ -77,7 +78,8 @@ def _group(item: Any, where: str, reading: Reading) -> Group:
     )
 
 
-def _jury(top: Mapping[str, Any], name: str, reading: Reading) -> Jury | None:
+def read_jury(top: Mapping[str, Any], name: str, reading: Reading) -> Jury | None:
+    """Of `checker` or `interactor`, if it is there."""
     if name not in top:
         return None
     known = frozenset({"source", "language"})

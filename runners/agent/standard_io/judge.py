@@ -92,13 +92,7 @@ class Judge(Trial):
                 with holding(answer):
                     if checker is None:
                         return _compared(test, outcome, answer)
-                    return _by_word(test, outcome, self._check(checker, given, outcome.stdout, answer), "checker")
-
-    def _check(self, checker: Program, given: Blob, output: Blob, answer: Blob) -> Word:
-        data = {"input": given, "output": output, "answer": answer}
-        outcome = self.box.run(self.jury_command(checker, data), self.cancelled)
-        with contextlib.closing(outcome):
-            return word_of(outcome, checker.language, "checker")
+                    return _by_word(test, outcome, self.check(checker, given, outcome.stdout, answer), "checker")
 
     def _dialogue(self, test: Test, limits: RunLimits, program: Program, interactor: Program) -> Judged:
         given = Blob.of_file(test.input)
@@ -134,7 +128,5 @@ def _compared(test: Test, outcome: Outcome, answer: Blob) -> Judged:
 
 
 def _by_word(test: Test, outcome: Outcome, word: Word, role: str) -> Judged:
-    verdict = Verdict.WRONG_ANSWER if word.refused else Verdict.ACCEPTED if word.share >= 1 else Verdict.PARTIAL
-    reason = {Verdict.WRONG_ANSWER: f"refused by the {role}", Verdict.PARTIAL: "worth a part of the points"}.get(verdict, "")
     log = f"{role}: {word.said}" if word.said else ""
-    return Judged(test, verdict, word.share, outcome.cpu_ms, outcome.memory_bytes, reason, log)
+    return Judged(test, word.verdict, word.share, outcome.cpu_ms, outcome.memory_bytes, word.reason(role), log)

@@ -33,7 +33,7 @@ class Package:
         """The package's configuration with the job's laid over it, validated again. Raises Invalid."""
         reading = Reading()
         config = read_config(overlay(self.document, over), reading)
-        _match(config, self.tests, self.root, reading)
+        match(config, self.tests, self.root, reading)
         if reading.faults:
             raise Invalid("configuration", reading.faults)
         return config
@@ -46,14 +46,14 @@ def read_package(root: Path, *, notes: tuple[str, ...] = ()) -> Package:
     document = parse_yaml((root / "config.yml").read_bytes(), "config.yml")
     reading = Reading()
     config = read_config(document, reading)
-    tests = _tests(root / "tests", reading)
-    _match(config, tests, root, reading)
+    tests = read_tests(root / "tests", reading)
+    match(config, tests, root, reading)
     if reading.faults:
         raise Invalid("package", reading.faults)
-    return Package(root, document, config, tests, (*notes, *_notes(root)))
+    return Package(root, document, config, tests, (*notes, *notes_on(root)))
 
 
-def _tests(folder: Path, reading: Reading) -> tuple[Test, ...]:
+def read_tests(folder: Path, reading: Reading) -> tuple[Test, ...]:
     """The tests by group, then by letters: a, b, … z, aa, ab, …"""
     found: dict[tuple[int, int, str], dict[str, Path]] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
@@ -74,7 +74,7 @@ def _tests(folder: Path, reading: Reading) -> tuple[Test, ...]:
     )
 
 
-def _match(config: Config, tests: tuple[Test, ...], root: Path, reading: Reading) -> None:
+def match(config: Config, tests: tuple[Test, ...], root: Path, reading: Reading) -> None:
     """Groups have tests, tests have groups and answers, the jury's programs are there."""
     if not tests:
         reading.fault("tests", "there are none")
@@ -97,6 +97,7 @@ def _inside(folder: Path, name: str) -> bool:
     return not path.is_symlink() and path.is_file() and path.resolve().is_relative_to(folder.resolve())
 
 
-def _notes(root: Path) -> tuple[str, ...]:
+def notes_on(root: Path) -> tuple[str, ...]:
+    """What lies in the package and is nobody's."""
     extra = sorted(path.name for path in root.iterdir() if path.name not in KNOWN_AT_TOP and not path.name.startswith("."))
     return tuple(f"{name}: not part of the format, ignored" for name in extra)
