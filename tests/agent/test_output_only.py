@@ -78,7 +78,7 @@ def test_a_bomb_is_only_unpacked_as_far_as_the_limit(judge):
 
 def damaged():
     raw = bytearray(packed(RIGHT | {"1a.out": "3" + " " * 5000}))
-    raw[60:70] = b"x" * 10
+    raw[38:44] = b"xxxxxx"
     return bytes(raw)
 
 
