@@ -6,6 +6,7 @@ exchange   an ordinary request, streaming both ways
 parking    a request that may wait
 pools      the threads
 life       what a process begins and ends with
+http       the server's HTTP connections
 websocket  the server's WebSocket connections
 worker     the gunicorn worker that serves it
 """

@@ -12,7 +12,7 @@ class FrontWorker(UvicornWorker):
 
     CONFIG_KWARGS: ClassVar[dict[str, Any]] = {
         "loop": "uvloop",
-        "http": "httptools",
+        "http": "config.front.http:Connection",
         # The front begins and ends with the process; a front that cannot begin must not serve.
         "lifespan": "on",
         "access_log": False,

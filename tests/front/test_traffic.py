@@ -142,6 +142,27 @@ def test_bodies_that_trickle_in_hold_no_threads(site, path, sent):
         line.close()
 
 
+ENDLESS = {
+    "a header": b"GET /echo/x HTTP/1.1\r\nHost: x\r\nX: ",
+    "a line": b"GET /",
+    "a trailer": b"POST /echo/x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX: ",
+}
+
+
+@pytest.mark.parametrize("beginning", ENDLESS.values(), ids=ENDLESS)
+def test_what_comes_before_or_after_a_body_has_an_end(site, beginning):
+    with socket.create_connection(("127.0.0.1", site.port), timeout=10) as line:
+        line.sendall(beginning)
+        with pytest.raises(ConnectionError):
+            line.sendall(b"y" * 64 * MEGABYTE)
+
+    assert site.telling(site.claim).seconds < 2
+
+
+def test_a_head_of_sixty_kilobytes_is_not_too_long(site):
+    assert raw(site, b"GET /echo/x HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 60_000 + b"\r\n\r\n")[0] == 200
+
+
 def test_a_body_that_trickles_in_is_served_when_it_is_whole(site):
     with socket.create_connection(("127.0.0.1", site.port), timeout=10) as line:
         for part in (b"POST /api/v1/runner/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\nhe", b"llo,", b" x"):
