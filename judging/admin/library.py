@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Max, QuerySet
 from django.http import HttpRequest
@@ -25,6 +25,9 @@ from judging.errors import Refusal
 from judging.models import Problem, ProblemVersion
 from judging.opaque import compact
 from judging.packages import faults, is_archive
+from runners.agent.kinds import look_over
+
+MOST_NOTES = 20
 
 
 class NewVersion(Reason):
@@ -44,6 +47,8 @@ class NewVersion(Reason):
     )
     anyway = forms.BooleanField(label="Keep it all the same", required=False, widget=UnfoldBooleanSwitchWidget)
     field_order = ("package", "props", "reason", "anyway")
+    notes: tuple[str, ...] = ()
+    """What is odd about the package, though it can be judged."""
 
     def clean_package(self) -> UploadedFile | None:
         """At most as large as an upload may be."""
@@ -63,12 +68,14 @@ class NewVersion(Reason):
     def clean(self) -> dict[str, Any]:
         """Every fault of the package at once, each with its file and line; nothing is kept while there is one."""
         said: dict[str, Any] = super().clean() or {}
+        said["notes"] = ()
         package = said.get("package")
         if package is not None and not said.get("anyway"):
             for words in self._faults(package):
                 self.add_error("package", words)
             if "package" in self.errors:
                 self.add_error("anyway", "Nothing was kept.")
+            said["notes"] = self.notes
         return said
 
     def _faults(self, package: UploadedFile) -> list[str]:
@@ -76,7 +83,16 @@ class NewVersion(Reason):
         if not is_archive(content):
             return ["It is not a ZIP file, so it was not looked into."]
         found = faults(content)
-        return [f"{fault.file}{f':{fault.line}' if fault.line else ''}: {fault.words}".removeprefix(": ") for fault in found]
+        if found:
+            return [f"{fault.file}{f':{fault.line}' if fault.line else ''}: {fault.words}".removeprefix(": ") for fault in found]
+        return self._said_by_its_reader(content)
+
+    def _said_by_its_reader(self, content: Any) -> list[str]:
+        """The reference runner's own reader knows what it will refuse; of a type it does not judge it says nothing."""
+        looked = look_over(content, self.row.problem_type)
+        content.seek(0)
+        self.notes = looked.notes if looked else ()
+        return list(looked.faults) if looked else []
 
 
 @admin.register(Problem)
@@ -121,6 +137,10 @@ class ProblemPages(Page):
             name=(package.name if package else None) or "package.zip",
             props=said["props"],
         )
+        for note in said["notes"][:MOST_NOTES]:
+            messages.warning(request, note)
+        if len(said["notes"]) > MOST_NOTES:
+            messages.warning(request, f"There are {len(said['notes']) - MOST_NOTES} more notes on the package.")
         return f"{row.slug} has version {made.number} now."
 
     @display(description="Problem", ordering="slug")

@@ -23,6 +23,23 @@ def zipped(**files):
     return raw.getvalue()
 
 
+SUM = zipped(
+    **{
+        "config.yml": "limits: {timeMs: 1000, memoryBytes: 67108864}\ngroups: [{group: 1, points: 1}]\n",
+        "tests__1a.in": "1 2\n",
+        "tests__1a.out": "3\n",
+    }
+)
+ICPC = {
+    "problem.yaml": "name: Sum\n",
+    "problem_statement__problem.tex": "Add.\n",
+    "data__secret__1.in": "1 2\n",
+    "data__secret__1.ans": "3\n",
+    "input_validators__v.py": "exit(42)\n",
+    "submissions__accepted__a.py": "print(3)\n",
+}
+
+
 def publish(client, problem, content, **said):
     package = SimpleUploadedFile("package.zip", content)
     return client.post(f"/admin/judging/problem/{problem.id}/publish/", {"reason": "new tests", "package": package} | said)
@@ -35,7 +52,7 @@ def found(content):
 def test_a_package_becomes_the_problem_s_next_version(client):
     work = factories.work()
 
-    publish(client, work.problem, zipped(config="x"), props='{ "a": 1 }')
+    publish(client, work.problem, SUM, props='{ "a": 1 }')
 
     version = ProblemVersion.objects.get(problem=work.problem, number=2)
     assert version.package is not None
@@ -54,6 +71,49 @@ def test_every_fault_is_told_with_file_and_line_and_nothing_is_kept(client):
     assert "fine.json" not in answer
     assert ProblemVersion.objects.filter(problem=problem).count() == 1
     assert StoredFile.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("problem_type", "files", "said"),
+    [
+        (
+            "standard-io@1",
+            {"config.yml": "groups: []\n", "tests__x": ""},
+            ["'limits' is missing", "tests/x: not a test", "tests: there are none"],
+        ),
+        (
+            "icpc@1",
+            ICPC | {"problem.yaml": "validation: costum\n", "data__secret__2.in": ""},
+            ["'costum'", "data/secret/2.in: has no .ans"],
+        ),
+        ("output-only@1", {"config.yml": "groups: []\n"}, ["tests: there are none"]),
+    ],
+)
+def test_a_package_is_read_as_its_runner_will_read_it_and_all_faults_are_told(client, problem_type, files, said):
+    problem = factories.work(problem_type=problem_type).problem
+
+    answer = words(publish(client, problem, zipped(**files)))
+
+    assert [one for one in said if one not in answer] == []
+    assert ProblemVersion.objects.filter(problem=problem).count() == 1
+
+
+def test_what_is_odd_about_a_package_is_told_when_it_was_kept(client):
+    problem = factories.work(problem_type="icpc@1").problem
+
+    publish(client, problem, zipped(**ICPC))
+
+    noted, done = told(client)
+    assert "no time limit" in noted
+    assert done == f"{problem.slug} has version 2 now."
+
+
+def test_a_package_of_a_type_nobody_here_judges_is_looked_over_as_an_archive_only(client):
+    problem = factories.work(problem_type="essay@7").problem
+
+    publish(client, problem, zipped(anything="x"))
+
+    assert ProblemVersion.objects.filter(problem=problem).count() == 2
 
 
 def test_a_package_with_faults_is_kept_when_somebody_insists(client):
