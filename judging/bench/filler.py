@@ -11,11 +11,16 @@ from uuid import UUID
 from judging.bench.load import Library
 from judging.bench.scratch import Connection
 
-_THREADS = """
+# Ids that sort by time, as the product's do (runners.keys.new_id): random ones would scatter every index write.
+_ID = """
+(substr(hex, 1, 8) || '-' || substr(hex, 9) || substr(gen_random_uuid()::text, 14))::uuid
+"""
+_THREADS = f"""
 INSERT INTO judging_thread (id, key, lane_id, n, tail, last_at, head, head_priority, head_created_at, claimable)
-SELECT gen_random_uuid(), 'bench:' || %(start)s::text || ':' || g,
-    (%(lanes)s::uuid[])[1 + g %% %(width)s], 1, '', at, gen_random_uuid(), 1, at, true
-FROM generate_series(0, %(count)s - 1) g, LATERAL (SELECT %(start)s::text::timestamptz + g * interval '1 microsecond' AS at) moment
+SELECT {_ID}, 'bench:' || %(start)s::text || ':' || g, (%(lanes)s::uuid[])[1 + g %% %(width)s], 1, '', at, {_ID}, 1, at, true
+FROM generate_series(0, %(count)s - 1) g,
+    LATERAL (SELECT %(start)s::text::timestamptz + g * interval '1 microsecond' AS at) moment,
+    LATERAL (SELECT lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') AS hex) written
 """
 _SUBMISSIONS = """
 INSERT INTO judging_submission (id, thread_id, lane_id, version_id, props, created_at, attempts)

@@ -2,7 +2,8 @@
 
 TABLE = """
 CREATE TABLE bench_floor (
-    id uuid PRIMARY KEY DEFAULT gen_random_uuid(), taken boolean NOT NULL DEFAULT false, at timestamptz DEFAULT clock_timestamp(), said text
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, taken boolean NOT NULL DEFAULT false, at timestamptz DEFAULT clock_timestamp(),
+    said text
 );
 CREATE INDEX bench_floor_order ON bench_floor (at) WHERE NOT taken;
 """
