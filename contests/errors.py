@@ -31,6 +31,12 @@ class ActivityClosed(Refusal):
     code = "activity.closed"
 
 
+class RoomTaken(Refusal):
+    """Some of this is reserved or in use already."""
+
+    code = "room.taken"
+
+
 class FileName(Unprocessable):
     """A source cannot be called that."""
 

@@ -60,7 +60,10 @@ class Activity(models.Model):
     class Meta:
         ordering = ["-created_at"]
         verbose_name_plural = "activities"
-        permissions = [("retag_activity", "Can change the pools that judge an activity")]
+        permissions = [
+            ("retag_activity", "Can change the pools that judge an activity"),
+            ("reserve_room", "Can reserve machines for an activity and give them back"),
+        ]
         constraints = [
             models.CheckConstraint(
                 name="activity_opens_before_it_closes",
@@ -140,3 +143,30 @@ class Participant(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Reservation(models.Model):
+    """Machines set apart for one activity under a pool of its own, with what to put back when they are given back.
+
+    `pools_before` are the activity's own from before.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    activity = models.OneToOneField(Activity, on_delete=models.PROTECT, related_name="reservation")
+    pool = models.CharField(max_length=64, unique=True)
+    pools_before = ArrayField(models.CharField(max_length=64), default=list)
+    reserved_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.pool
+
+
+class ReservedRunner(models.Model):
+    """One machine of a reservation, and its tags from before. The id alone: a machine may be forgotten meanwhile."""
+
+    reservation = models.ForeignKey(Reservation, on_delete=models.CASCADE, related_name="runners")
+    runner = models.UUIDField(unique=True)
+    tags_before = ArrayField(models.CharField(max_length=64), default=list)
+
+    def __str__(self) -> str:
+        return str(self.runner)

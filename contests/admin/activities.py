@@ -16,7 +16,8 @@ from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import display
 
-from contests import roster, routing
+from contests import reserving, roster, routing
+from contests.admin.reserving import GivingBack, Room, has_no_room, has_room
 from contests.admin.roster import Roster
 from contests.models import Activity, Organization, Round
 from judging import marks, overview
@@ -150,7 +151,7 @@ class ActivityPages(Settled):
     settled = ("slug", "organization", "pools", "priority", "grain")
     inlines = [RoundsOf]
     when_empty = "Make an activity, give it a round, and assign problems to the round."
-    actions_detail = ["retag", "take_in"]
+    actions_detail = ["retag", "reserve", "give_back", "take_in"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Activity]:
         """Activities with the number of their rounds."""
@@ -208,6 +209,35 @@ class ActivityPages(Settled):
         """Give an activity other pools."""
         kept = routing.retag_activity(row.id, pools=said["tags"])
         return f"{row.title} is judged in {', '.join(kept) or DEFAULT_POOL} now."
+
+    @act(
+        "Reserve a room",
+        permission="contests.reserve_room",
+        text="These machines judge this activity and nothing else, from their next job on, until they are given back.",
+        submit="Reserve it",
+        form=Room,
+        icon="meeting_room",
+        fits=has_no_room,
+    )
+    def reserve(self, request: HttpRequest, row: Activity, said: Said) -> str:
+        """Set machines apart for an activity."""
+        reserving.reserve(row.id, runners=said["runners"], pool=said["pool"])
+        count = len(said["runners"])
+        return f"{count} machine{'' if count == 1 else 's'} judge only {row.title} now, as {said['pool']}."
+
+    @act(
+        "Give the room back",
+        permission="contests.reserve_room",
+        text="The machines and the activity get back the pools they had. What waits follows at once.",
+        submit="Give it back",
+        form=GivingBack,
+        icon="no_meeting_room",
+        fits=has_room,
+    )
+    def give_back(self, request: HttpRequest, row: Activity, said: Said) -> str:
+        """Put machines and activity back where they were."""
+        pool = reserving.give_back(row.id)
+        return f"{pool} is no more; its machines are back in their pools."
 
     @act(
         "Add participants",
