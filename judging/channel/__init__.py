@@ -4,6 +4,7 @@ frames      PURE what is said both ways
 adapters    PURE how a run's output becomes a verdict
 packages    PURE a problem's package as an OCI image
 line        the modes of one connection
+ear         what it waits for
 desk        what a connection asks of the database, in pool threads
 door        who may connect, and the ASGI application
 documents   what a job is told with

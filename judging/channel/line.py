@@ -7,22 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
 
 from judging.channel import frames
 from judging.channel.desk import Barred, Desk, Handed, Run, offer
+from judging.channel.ear import Ear, Gone, Receive, Send
 from judging.errors import NotStarted, Refusal
 from judging.queue import Answer, beat, start
 from judging.wake import Cause, Fits, Hub, Waiter
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 # A runner that takes nothing for this long is treated as gone.
 DEAF_SECONDS = 60.0
@@ -46,10 +41,6 @@ class Closing(Exception):
         self.reason = json.dumps(reason) if reason else ""
 
 
-class Gone(Exception):
-    """The runner hung up."""
-
-
 class Line:
     """One connection. Executing while it has a `run`, polling inside `_poll`, else idle."""
 
@@ -59,10 +50,8 @@ class Line:
         self.run: Run | None = None
         self._desk = desk
         self._hub = hub
-        self._receive = receive
         self._send = send
-        self._since = since
-        self._coming: asyncio.Task[Message] | None = None
+        self._ear = Ear(hub, receive, desk.who.runner, since=since)
         self._silent_at = 0.0
         self._offered = False
         self._given: dict[UUID, UUID] = {}
@@ -77,53 +66,22 @@ class Line:
         except Barred:
             raise Closing(1008, "key_not_valid") from None
         finally:
-            if self._coming is not None:
-                self._coming.cancel()
+            self._ear.close()
 
     async def _turn(self, waiter: Waiter) -> None:
         """Wait for one thing to happen, idle or executing, and act on it."""
         until = self._silent_at if self.run else self._hub.loop.time() + 2 * DEAF_SECONDS
-        happened = await self._next(waiter, self._desk.who.runner, until=until)
+        happened = await self._ear.next(waiter, None, until=until)
         if isinstance(happened, Cause):
             await self._look_around(happened)
         elif (text := happened.get("text")) is not None:
             await self._hear(text)
 
-    async def _next(self, waiter: Waiter, wanted: Fits | UUID, *, until: float) -> Message | Cause:
-        """The next message, or why the waiting ended. Raises Gone."""
-        runner = self._desk.who.runner
-        parking = waiter.park(wanted, since=self._since, until=until, runner=None if wanted == runner else runner)
-        parked = self._hub.loop.create_task(parking)
-        try:
-            await asyncio.wait({self._incoming(), parked}, return_when=asyncio.FIRST_COMPLETED)
-            return self._taken() if self._incoming().done() else parked.result()
-        finally:
-            if not parked.done():
-                parked.cancel()
-                with suppress(asyncio.CancelledError):
-                    await parked
-
-    def _incoming(self) -> asyncio.Task[Message]:
-        """The one task that receives."""
-        if self._coming is None:
-            self._coming = self._hub.loop.create_task(self._received())
-        return self._coming
-
-    async def _received(self) -> Message:
-        return await self._receive()
-
-    def _taken(self) -> Message:
-        message = self._incoming().result()
-        if message["type"] == "websocket.disconnect":
-            raise Gone
-        self._coming = None
-        return message
-
     async def _look_around(self, cause: Cause) -> None:
         """Something was decided of this runner, or it is time to see whether anything was, or the runner is silent."""
         if cause is Cause.STOPPED:
             raise Closing(1001)
-        self._since = self._hub.index.heard
+        self._ear.look()
         if self.run and self._hub.loop.time() >= self._silent_at - CLOCK_SECONDS:
             raise await self._silence(self.run)
         with suppress(Refusal):
@@ -227,13 +185,13 @@ class Line:
         """Look, and wait, and look again, until there is a job or the time is up. Nothing is held meanwhile."""
         with Waiter(self._hub) as waiter:
             while True:
-                self._since = self._hub.index.heard
+                self._ear.look()
                 found = await self._looked(waiter)
                 if isinstance(found, Handed):
                     await self._hand_over(found)
                     return
                 until = deadline if found else min(deadline, self._hub.loop.time() + SHUT_SECONDS)
-                if not await self._parked(waiter, found or self._desk.who.runner, until):
+                if not await self._parked(waiter, found, until):
                     continue
                 if self._hub.loop.time() >= deadline - CLOCK_SECONDS:
                     await self._tell(frames.NoJob())
@@ -246,10 +204,10 @@ class Line:
             waiter.drop_wake()
             return None
 
-    async def _parked(self, waiter: Waiter, wanted: Fits | UUID, until: float) -> bool:
+    async def _parked(self, waiter: Waiter, wanted: Fits | None, until: float) -> bool:
         """Wait for work; whether the time is up. Terminal messages are acted on, and do not end it."""
         while True:
-            happened = await self._next(waiter, wanted, until=until)
+            happened = await self._ear.next(waiter, wanted, until=until)
             if happened is Cause.STOPPED:
                 raise Closing(1001)
             if isinstance(happened, Cause):
@@ -262,11 +220,7 @@ class Line:
         """Send a job; when the runner is known to be gone before that, the hand-out is undone."""
         sent = False
         try:
-            # The server is silent about a broken line, but says so by the next turn of the loop.
-            self._incoming()
-            await asyncio.sleep(0)
-            if self._incoming().done() and self._incoming().result()["type"] == "websocket.disconnect":
-                raise Gone
+            await self._ear.must_be_there()
             await self._write(handed.frame)
             sent = True
         finally:

@@ -176,13 +176,14 @@ def backdate(job, *, seconds):
         cursor.execute("UPDATE judging_job SET started_at = started_at - make_interval(secs => %s) WHERE id = %s", [seconds, job])
 
 
-def test_what_is_no_valid_message_does_not_count_as_a_sign_of_life(hasty):
+@pytest.mark.parametrize("pause", [0.2, 0.0])
+def test_what_is_no_valid_message_does_not_count_as_a_sign_of_life(hasty, pause):
     wire = hasty.connect(hasty.runner())
     hasty.running(wire)
     stop = threading.Event()
 
     def chatter():
-        while not stop.wait(0.2):
+        while not stop.wait(pause):
             wire.send("no json")
             wire.send(b"binary")
             wire.say("ready")
