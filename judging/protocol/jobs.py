@@ -37,8 +37,8 @@ class Jobs(RunnerSurface):
         look = _look(request, who, wait)
         answer = queue.claim(who.runner.id, lease_seconds=lease)
         if isinstance(answer, Nothing):
-            if answer is Nothing.WANT_OF_WORK:
-                look.fits = _fits(who)
+            if answer is not Nothing.SHUT:
+                look.fits, look.passed_by = _fits(who), answer is Nothing.PASSED_BY
             return nothing()
         assert answer.row.token is not None
         look.handout = (answer.row.id, answer.row.token)

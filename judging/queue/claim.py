@@ -36,6 +36,7 @@ class Nothing(Enum):
     """Why a claim answers no job. A runner hears 204 for both."""
 
     WANT_OF_WORK = "nothing here for this runner: it may wait to be told"
+    PASSED_BY = "work for this runner, but somebody held it at that moment: nobody will tell, so it is to look again soon"
     SHUT = "maintenance, or external judging is off: final for this call"
 
 
@@ -104,6 +105,8 @@ def _look(runner: UUID, terms: Terms) -> ClaimedJob | Nothing | None:
         raise RunnerNotApproved
     if answer == "shut":
         return Nothing.SHUT
+    if answer == "passed":
+        return Nothing.PASSED_BY
     held = read(rows)
     if held is None:
         return Nothing.WANT_OF_WORK

@@ -83,7 +83,8 @@ class Look:
     """One look at the queue on behalf of a caller who may wait: the front makes it, the view fills it in.
 
     A view that leaves `fits` and `awaiting` None has given its final answer. `wait_seconds` None, or not above
-    zero, asks for no waiting. `until` is the time in seconds until the caller's token expires.
+    zero, asks for no waiting. `until` is the time in seconds until the caller's token expires. `passed_by` says that work
+    was there but in other hands: nobody may announce it when they let go.
     """
 
     fits: Fits | None = None
@@ -92,6 +93,7 @@ class Look:
     handout: tuple[UUID, UUID] | None = None
     wait_seconds: float | None = None
     until: float | None = None
+    passed_by: bool = False
 
     since: int = 0
     """How many announcements had been heard when this look began; the front's own."""

@@ -36,6 +36,7 @@ class App:
         self.wait = 30.0
         self.awaiting = None
         self.until = None
+        self.passed_by = False
 
     def __call__(self, environ, start_response):
         look = Look.of(environ)
@@ -52,7 +53,7 @@ class App:
             start_response("200 OK", [("Content-Type", "application/json")])
             return Answering([json.dumps({"job": str(JOB)}).encode()])
         look.wait_seconds = self.wait
-        look.until = self.until
+        look.until, look.passed_by = self.until, self.passed_by
         look.fits, look.awaiting = (None, self.awaiting) if self.awaiting else (A, None)
         start_response("200 OK" if self.awaiting else "204 No Content", [])
         return Answering([b"%d" % self.looks] if self.awaiting else [])
@@ -118,6 +119,31 @@ def in_a_hall(scenario):
 async def until(condition):
     while not condition():
         await asyncio.sleep(0.005)
+
+
+@in_a_hall
+async def test_who_passed_work_by_looks_again_soon_though_nobody_tells(hall):
+    hall.app.passed_by = True
+    caller = Caller()
+    task = hall.serve(caller)
+    await until(lambda: len(hall.hub.index))
+
+    hall.app.jobs = 1
+    await asyncio.wait_for(task, 2)
+
+    assert caller.status == 200
+
+
+@in_a_hall
+async def test_who_passes_work_by_again_and_again_looks_ever_more_seldom(hall):
+    hall.app.passed_by = True
+    caller = Caller()
+    task = hall.serve(caller)
+    await asyncio.sleep(1.5)
+
+    assert 3 <= hall.app.looks <= 6
+    caller.gone.set()
+    await task
 
 
 @in_a_hall

@@ -84,7 +84,25 @@ def test_two_claims_at_one_thread_give_it_to_one(hall):
 
     winners = [answer for answer in answers if isinstance(answer, ClaimedJob)]
     assert [winner.row.id for winner in winners] == [receipt.job]
-    assert all(answer is Nothing.WANT_OF_WORK for answer in answers if answer not in winners)
+    assert all(isinstance(answer, Nothing) for answer in answers if answer not in winners)
+
+
+def test_a_claim_says_that_it_passed_work_by_which_somebody_held(hall, box_1):
+    receipt = hall.submit()
+    with thread_locked(receipt.job):
+        (passed,) = in_threads(lambda: queue.claim(box_1))
+
+    assert passed is Nothing.PASSED_BY
+    assert claimed(box_1).row.id == receipt.job
+
+
+def test_work_held_that_this_runner_may_not_take_is_none_it_passed_by(hall):
+    receipt = hall.submit()
+    elsewhere = hall.runner("elsewhere", tags=("finals",))
+    with thread_locked(receipt.job):
+        (answer,) = in_threads(lambda: queue.claim(elsewhere))
+
+    assert answer is Nothing.WANT_OF_WORK
 
 
 def test_claims_at_once_take_different_jobs_and_none_is_left(hall):
