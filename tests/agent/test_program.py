@@ -16,6 +16,7 @@ from runners.agent.agent import Settings
 from runners.agent.box.hierarchy import find_hierarchy
 from runners.agent.box.sweep import sweep
 from tests.agent.conftest import GROUPED, SUM, made_package, processes_named, zipped
+from tests.agent.icpc import legacy, written
 from tests.agent.server import FakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,6 +142,34 @@ def test_a_job_of_a_killed_agent_is_finished_by_another(server, start, package, 
     result = only_result(server)
     assert (result["jobId"], result["verdict"]) == (job, "Accepted")
     assert not server.released
+
+
+def test_two_agents_that_evict_each_others_packages_judge_rightly(server, start, tmp_path):
+    """There is room for one package, and there are three: each is thrown out while another agent may be reading it."""
+    package = {}
+    for number in range(3):
+        root = made_package(tmp_path / f"p{number}", GROUPED, {"1a": ("1 2\n", f"{number}\n"), "2a": ("5 5\n", f"{number}\n")})
+        package[number] = zipped(root, tmp_path / f"{number}.zip").read_bytes()
+    wanted = {}
+    for job in range(12):
+        said = (job // 3) % 3
+        wanted[server.submit(package[job % 3], f"print({said})".encode())] = "Accepted" if said == job % 3 else "Wrong answer"
+    for name in ("one", "two"):
+        start(name, "--unsafe", "--cache", str(tmp_path / "shared"), "--cache-bytes", "1")
+    server.until(lambda: len(server.results) == len(wanted), 60)
+
+    assert {result["jobId"]: result["verdict"] for result in server.results.values()} == wanted
+    assert "Traceback" not in (tmp_path / "one.log").read_text() + (tmp_path / "two.log").read_text()
+
+
+def test_an_icpc_package_is_judged_from_claim_to_report(server, start, tmp_path):
+    root = written(tmp_path / "icpc", legacy())
+    server.submit(zipped(root, tmp_path / "icpc.zip").read_bytes(), ACCEPTED, problemType="icpc@1")
+    start("one", "--unsafe")
+
+    result = only_result(server)
+    assert (result["verdict"], result["score"], result["maxScore"], result["props"]["type"]) == ("Accepted", 1, 1, "icpc@1")
+    assert {"icpc@1", "standard-io@1", "output-only@1"} <= set(next(iter(server.runners.values()))["body"]["problemTypes"])
 
 
 def test_a_revoked_agent_says_why_and_stops_with_a_code_of_its_own(server, start, tmp_path):

@@ -1,0 +1,8 @@
+# wants: Time limit exceeded | Memory limit exceeded
+import os
+
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass

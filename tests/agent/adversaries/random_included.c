@@ -1,0 +1,3 @@
+// wants: Compilation error
+#include "/dev/random"
+int main(void) { return 0; }

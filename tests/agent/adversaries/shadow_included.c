@@ -1,0 +1,3 @@
+// wants: Compilation error
+#include "/etc/shadow"
+int main(void) { return 0; }

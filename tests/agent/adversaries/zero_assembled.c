@@ -1,0 +1,3 @@
+// wants: Compilation error
+__asm__(".incbin \"/dev/zero\"");
+int main(void) { return 0; }
