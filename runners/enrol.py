@@ -25,7 +25,6 @@ from runners.errors import (
     SignatureWrong,
     TagsCount,
     TagsLength,
-    Unauthenticated,
 )
 from runners.models import BearerToken, Nonce, Pool, Runner, RunnerState
 
@@ -183,18 +182,6 @@ def token(fingerprint: str, *, nonce: str, signature: str) -> Secret:
         raise SignatureWrong
     text = keys.new_secret()
     return Secret(text, _insert(_TOKEN, keys.digest(text), runner.id, settings.LIMITS.token))
-
-
-def bearer(text: str) -> Bearer:
-    """Who this token speaks for, read afresh. Raises Unauthenticated, RunnerNotApproved (runner-protocol §1)."""
-    live = BearerToken.objects.filter(digest=keys.digest(text), expires_at__gt=Clock())
-    row = live.select_related("runner").annotate(now=Clock()).first()
-    if row is None:
-        raise Unauthenticated
-    if row.runner.state != RunnerState.APPROVED:
-        raise RunnerNotApproved
-    unseen = row.now - row.runner.last_seen_at if row.runner.last_seen_at else None
-    return Bearer(row.runner, (row.expires_at - row.now).total_seconds(), unseen)
 
 
 def seen(who: Bearer, *, address: str | None) -> None:
