@@ -28,7 +28,7 @@ for model in (User, Group, TOTPDevice, StaticDevice, AccessAttempt, AccessFailur
 
 
 @admin.register(User)
-class AccountPages(UserAdmin, Page):  # type: ignore[misc]
+class AccountPages(UserAdmin, Page):
     """Everybody who can log in: operators, and participants."""
 
     form = UserChangeForm

@@ -5,8 +5,11 @@ connection of the pool (ASSIZE_DB_POOL_MAX), and one connection that LISTENs. Al
 must stay below the server's max_connections.
 """
 
+import contextlib
+import ctypes
 import os
 import resource
+import signal
 import socket
 from typing import Any
 
@@ -56,6 +59,15 @@ def when_ready(server: Any) -> None:
         if listener.sock.family in (socket.AF_INET, socket.AF_INET6):
             for level, option, value in KEEPALIVE:
                 listener.sock.setsockopt(level, option, value)
+
+
+def post_fork(_server: Any, _worker: Any) -> None:
+    """A worker whose master was killed must not serve on: it would hold the port against the next master.
+
+    The kernel tells it (PR_SET_PDEATHSIG); elsewhere than on Linux nothing does.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(1, int(signal.SIGTERM))
 
 
 _soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -154,3 +154,11 @@ def test_a_server_without_a_database_says_so():
 
     assert done.returncode != 0
     assert "DATABASE_URL" in done.stderr
+
+
+def test_a_killed_master_leaves_no_worker_that_holds_its_port():
+    with serving() as site:
+        site.process.kill()
+        site.process.wait()
+
+        until(lambda: _status(site.port) is None, 12)

@@ -1,6 +1,7 @@
 """A small hall: one problem, one lane, runners that may judge it, and words for what happens to them."""
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -37,7 +38,8 @@ class Hall:
         return Lane.objects.create(**{"problem": problem, "problem_type": "standard-io@1", "pools": ["default"]} | fields).id
 
     def submit(self, **fields) -> queue.Receipt:
-        return queue.submit(NewSubmission(**{"lane": self.lane, "version": self.version, "files": ()} | fields), actor=OPERATOR)
+        wanted: dict[str, Any] = {"lane": self.lane, "version": self.version, "files": ()} | fields
+        return queue.submit(NewSubmission(**wanted), actor=OPERATOR)
 
     def rejudge(self, submission: UUID, **fields) -> UUID:
         return queue.rejudge(submission, by=OPERATOR, reason="the data changed", **fields)
@@ -68,16 +70,28 @@ def claimed(runner: UUID, **fields) -> ClaimedJob:
     return job
 
 
+def holder(job: ClaimedJob) -> UUID:
+    """The runner that this job was handed to."""
+    assert job.row.runner is not None
+    return job.row.runner
+
+
+def token_of(job: ClaimedJob) -> UUID:
+    """The lease it was handed out under."""
+    assert job.row.token is not None
+    return job.row.token
+
+
 def report(job: ClaimedJob, said: Report = ACCEPTED, *, runner: UUID | None = None) -> queue.Reported:
-    return queue.report(job.row.id, said, token=job.row.token, runner=runner or job.row.runner)
+    return queue.report(job.row.id, said, token=job.row.token, runner=runner or holder(job))
 
 
 def release(job: ClaimedJob) -> None:
-    queue.release(job.row.id, token=job.row.token, runner=job.row.runner)
+    queue.release(job.row.id, token=job.row.token, runner=holder(job))
 
 
 def renew(job: ClaimedJob, seconds: float | None = None) -> queue.Lease:
-    return queue.renew(job.row.id, token=job.row.token, runner=job.row.runner, lease_seconds=seconds)
+    return queue.renew(job.row.id, token=job.row.token, runner=holder(job), lease_seconds=seconds)
 
 
 def stored(job: UUID) -> Job:

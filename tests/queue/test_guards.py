@@ -4,6 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from typing import Any
 
 import pytest
 import time_machine
@@ -20,7 +21,7 @@ LEASE = "token = gen_random_uuid(), runner_id = gen_random_uuid(), claimed_at = 
 CLOCK = import_module("runners.migrations.0002_clock").CLOCK
 
 
-def edited(statement: str, *values: object) -> None:
+def edited(statement: str, *values: Any) -> None:
     """Write to the tables past every trigger and every line of the code, as a careless migration might."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
@@ -194,4 +195,7 @@ def test_the_clock_never_runs_back_within_a_thread(hall, box_1, clock):
 
     moments = list(LedgerRecord.objects.order_by("n").values_list("at", flat=True))
     assert moments == sorted(moments)
-    assert Job.objects.get().finished_at >= job.row.claimed_at
+    finished, began = Job.objects.get().finished_at, job.row.claimed_at
+    assert finished is not None
+    assert began is not None
+    assert finished >= began

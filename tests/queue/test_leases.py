@@ -20,7 +20,7 @@ from judging.states import JobState
 from runners import enrol
 from runners.keys import new_id
 from runners.models import Runner
-from tests.queue.conftest import ACCEPTED, BROKEN, OPERATOR, WRONG, claimed, release, renew, report, stored
+from tests.queue.conftest import ACCEPTED, BROKEN, OPERATOR, WRONG, claimed, release, renew, report, stored, token_of
 
 
 def test_a_runner_that_lost_its_lease_cannot_report(hall, box_1, box_2, clock):
@@ -47,7 +47,7 @@ def test_a_killed_runners_job_is_attempt_one_of_the_same_job_under_a_new_token(h
 
     assert (second.row.id, second.row.attempt, second.row.deliveries) == (receipt.job, 1, 2)
     assert second.row.token != first.row.token
-    assert Delivery.objects.get(token=first.row.token).ending == "expired"
+    assert Delivery.objects.get(token=token_of(first)).ending == "expired"
 
 
 @pytest.mark.parametrize(("past", "state"), [(599, "running"), (600, "queued"), (601, "queued")])
@@ -244,7 +244,7 @@ def test_an_undone_hand_out_is_given_back_three_times_and_counted_then(hall, box
     counts = []
     for _ in range(4):
         job = claimed(box_1)
-        queue.undo_handout(job.row.id, token=job.row.token)
+        queue.undo_handout(job.row.id, token=token_of(job))
         counts.append((stored(receipt.job).deliveries, stored(receipt.job).refunds))
 
     assert counts == [(0, 1), (0, 2), (0, 3), (1, 3)]
@@ -254,7 +254,7 @@ def test_a_hand_out_that_was_heard_of_is_not_undone(hall, box_1):
     receipt = hall.submit()
     job = claimed(box_1)
     renew(job)
-    queue.undo_handout(job.row.id, token=job.row.token)
+    queue.undo_handout(job.row.id, token=token_of(job))
 
     assert stored(receipt.job).state == "running"
 
