@@ -114,6 +114,16 @@ def test_the_agent_steps_into_a_leaf_of_its_delegated_group(v2):
     assert (own / "agent" / "cgroup.procs").read_text() == str(os.getpid())
 
 
+def test_at_the_top_of_what_a_container_sees_there_is_nothing_above_to_hand_down(v2):
+    (v2 / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    hierarchy = find_hierarchy("/", mountinfo=V2.format(top=v2))
+    hierarchy.prepare()
+
+    assert hierarchy == Hierarchy2(v2)
+    assert (v2 / "agent" / "cgroup.procs").read_text() == str(os.getpid())
+    assert not (v2.parent / "cgroup.subtree_control").exists()
+
+
 def test_a_group_that_was_not_given_the_controllers_is_refused(v2):
     own = v2 / "system.slice" / "assize.service"
     (own / "cgroup.subtree_control").write_text("pids\n")

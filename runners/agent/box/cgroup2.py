@@ -71,8 +71,13 @@ class Hierarchy2:
                 (leaf / "cgroup.procs").write_text(str(pid))
 
     def _enable(self, folder: Path) -> None:
-        """Hand the controllers down. Above the parent this may be another's to do, and done already."""
+        """Hand the controllers down. Above the parent this may be another's to do, and done already.
+
+        In a container the parent may be the top of all that can be seen: then there is nothing above.
+        """
         control = folder / "cgroup.subtree_control"
+        if folder != self.parent and not control.exists():
+            return
         wanted = set(cgroup.NEEDED) - set(control.read_text().split())
         if wanted and (folder == self.parent or os.access(control, os.W_OK)):
             control.write_text(" ".join(f"+{name}" for name in sorted(wanted)))
