@@ -18,13 +18,12 @@ from judging import ledger
 from judging.errors import JobStateWrong, LeaseForeign, LeaseStale, NotFound
 from judging.ledger import Beside, Change, Route, ThreadRow
 from judging.records import row_document
-from judging.rows import Illegal, JobRow, Move, Scalar, apply
+from judging.rows import Illegal, JobRow, Move, Scalar, apply, column_of
 from judging.rules import displaced_on_return, head_of
 from judging.states import FINISHED, JobState, RecordType
 from judging.wake import Judged, Work, announce
 
-_FOREIGN = {"thread", "submission", "lane", "version", "runner"}
-_JOB = [f"{name}_id" if name in _FOREIGN else name for name in JobRow._fields]
+_JOB = [column_of(name) for name in JobRow._fields]
 _THREAD = ["id", "organization", "lane_id", "n", "tail", "last_at", "head", "claimable"]
 COLUMNS = ", ".join(["h.at", *(f"h.thread_{name}" for name in _THREAD), *(f"h.job_{name}" for name in _JOB)])
 HOLD = f"SELECT {COLUMNS} FROM judge_held(%s, %s, %s) h"

@@ -16,13 +16,12 @@ from uuid import UUID
 from django.db import connection
 
 from judging.records import NO_ROW, VERSION, Record, instant, row_digest, row_document
-from judging.rows import JobRow, Move
+from judging.rows import JobRow, Move, column_of
 from judging.rules import Head
 from judging.states import RecordType
 
 Documents = Sequence[object]
 
-_FOREIGN = {"thread", "submission", "lane", "version", "runner"}
 WRITE = "SELECT * FROM judge_write(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 
 
@@ -111,7 +110,7 @@ def _stored(record: Record) -> dict[str, object]:
 def _columns(row: JobRow, n: int) -> Mapping[str, object]:
     """A row under its columns' names, with the number of the record that left it."""
     document = row_document(row)
-    return {f"{name}_id" if name in _FOREIGN else name: document[name] for name in document} | {"n": n}
+    return {column_of(name): document[name] for name in document} | {"n": n}
 
 
 def _rows(records: Sequence[Record], changes: Sequence[Change]) -> tuple[Documents, Documents, Documents, Documents]:

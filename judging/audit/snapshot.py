@@ -24,12 +24,12 @@ from judging.ids import id_of
 from judging.models import Audit, AuditScope
 from judging.records import COLUMNS, Record, documents_digest
 from judging.replay import Handout, Judgement, Seal, StoredJob, Tables, ThreadColumns
+from judging.rows import column_of
 
 _BATCH = 2_000
 _NO_THREAD = UUID(int=0)
 """Under which rows stand that belong to no thread at all: the database's constraints forbid them."""
-_FOREIGN = {"thread", "submission", "lane", "version", "runner"}
-_JOB = ", ".join(f"j.{name}_id" if name in _FOREIGN else f"j.{name}" for name in COLUMNS)
+_JOB = ", ".join(f"j.{column_of(name)}" for name in COLUMNS)
 
 # All begin with the thread and are ordered by it, as sixteen bytes, which compare faster than an id. The scope's
 # condition takes the place of {}.
