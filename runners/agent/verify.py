@@ -130,6 +130,7 @@ class Verification:
     problem_type: str
     out: TextIO
     slowest_ms: int = 0
+    skipped: int = 0
 
     def all(self, promised: list[Promised]) -> int:
         different = self._inputs()
@@ -142,8 +143,9 @@ class Verification:
             self.out.write(f"note: no time limit is said; {found} ms by the slowest accepted submission, of {self.slowest_ms} ms\n")
             over = {"limits": {"timeMs": found}}
         different += self._each(others, over)
-        self.out.write(f"{len(promised) - different} as promised, {different} not\n")
-        return EXIT_DIFFERENT if different else EXIT_AS_PROMISED
+        kept = len(promised) - self.skipped - different
+        self.out.write(f"{max(kept, 0)} as promised, {different} not{f', {self.skipped} not judged' if self.skipped else ''}\n")
+        return EXIT_DIFFERENT if different or self.skipped == len(promised) else EXIT_AS_PROMISED
 
     def _inputs(self) -> int:
         """How many inputs the package's own input validators refuse."""
@@ -159,8 +161,9 @@ class Verification:
     def _one(self, promise: Promised, over: Mapping[str, Any]) -> bool:
         """Judge one and say how it went; whether it kept its promise."""
         if promise.language not in {*self.trial.toolchains.languages, output_only.LANGUAGE}:
-            self.out.write(f"BAD  {promise.name}: no language for this name on this machine\n")
-            return False
+            self.out.write(f"skip {promise.name}: not judged, there is no language for it on this machine\n")
+            self.skipped += 1
+            return True
         blobs = {name: Blob.of_file(path) for name, path in promise.files.items()}
         try:
             with holding(*blobs.values()):

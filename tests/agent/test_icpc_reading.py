@@ -190,6 +190,7 @@ def test_flags_of_a_legacy_package_come_from_the_problem_and_the_nearest_folder(
             "name: Sum\nvalidator_flags: float_tolerance 1e-6\n",
             **{
                 "data/testdata.yaml": "output_validator_flags: case_sensitive\n",
+                "data/sample/testdata.yaml": 'input_validator_flags: -m "two words"\n',
                 "data/secret/testdata.yaml": "output_validator_flags: space_change_sensitive\ninput_validator_flags: -n 5\n",
             },
         )
@@ -199,7 +200,7 @@ def test_flags_of_a_legacy_package_come_from_the_problem_and_the_nearest_folder(
         ("float_tolerance", "1e-6", "case_sensitive"),
         ("float_tolerance", "1e-6", "space_change_sensitive"),
     ]
-    assert package.cases[1].input_flags == ("-n", "5")
+    assert [case.input_flags for case in package.cases[:2]] == [("-m", "two words"), ("-n", "5")]
 
 
 def test_settings_of_the_new_format_come_from_the_group_and_the_test(read):

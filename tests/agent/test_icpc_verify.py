@@ -130,7 +130,7 @@ def test_languages_and_entries_are_told_or_found(promised):
             "submissions/accepted/x.txtt": ADD,
             "submissions/accepted/multi/main.py": "from lib import run\nrun()\n",
             "submissions/accepted/multi/lib.py": "",
-            "submissions/submissions.json": '{"submissions/accepted/x.txtt": {"langid": "py3", "team": "jury"}}',
+            "submissions.json": '{"submissions/accepted/x.txtt": {"langid": "py3", "team": "jury"}}',
         }
     )
 

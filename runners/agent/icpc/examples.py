@@ -16,7 +16,8 @@ from runners.agent.judgement import Judgement
 from runners.agent.languages import TABLE, Language
 from runners.agent.promises import Check, Promised
 
-YAML, JSON = "submissions/submissions.yaml", "submissions/submissions.json"
+YAML = "submissions/submissions.yaml"
+JSON = ("submissions.json", "submissions/submissions.json")
 OWN_KEYS = frozenset(
     {"language", "entrypoint", "authors", "model_solution", "permitted", "required", "score", "message", "use_for_time_limit"}
 )
@@ -38,21 +39,25 @@ def _described(root: Path) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Any] = {}
     if (root / YAML).is_file():
         found |= parse_yaml((root / YAML).read_bytes(), YAML) or {}
-    if (root / JSON).is_file():
-        try:
-            said = json.loads((root / JSON).read_text())
-        except (ValueError, RecursionError) as error:
-            raise Invalid("package", [f"{JSON}: not readable JSON: {error}"]) from error
-        for path, item in said.items() if isinstance(said, dict) else ():
-            if isinstance(item, Mapping):
-                found[str(path).removeprefix("submissions/").rstrip("/")] = {
-                    "language": item.get("langid"),
-                    "entrypoint": item.get("entry_point"),
-                }
+    for name in JSON:
+        found |= _domjudges(root / name, name) if (root / name).is_file() else {}
     wrong = [f"{YAML}: {str(name)[:100]!r} must be a map" for name, item in found.items() if not isinstance(item, Mapping)]
     if wrong:
         raise Invalid("package", wrong)
     return {str(name): item for name, item in found.items()}
+
+
+def _domjudges(path: Path, name: str) -> dict[str, Any]:
+    try:
+        said = json.loads(path.read_text())
+    except (ValueError, RecursionError) as error:
+        raise Invalid("package", [f"{name}: not readable JSON: {error}"]) from error
+    items = said.items() if isinstance(said, dict) else ()
+    return {
+        str(path).removeprefix("submissions/").rstrip("/"): {"language": item.get("langid"), "entrypoint": item.get("entry_point")}
+        for path, item in items
+        if isinstance(item, Mapping)
+    }
 
 
 def _example(package: Package, root: Path, path: Path, described: Mapping[str, Mapping[str, Any]]) -> Promised:

@@ -20,11 +20,20 @@ from runners.agent.overlay import overlay
 from runners.agent.reading import Reading
 
 OLD_FOLDER, NEW_FOLDER = "output_validators", "output_validator"
-INPUT_FOLDERS = ("input_validators", "input_format_validators")
+INPUT_FOLDERS = ("input_validators", "input_format_validators", "input_validator")
 STATEMENT = {True: ("statement",), False: ("problem_statement", "statement", "problem.pdf", "problem.html", "problem.txt")}
 KNOWN_AT_TOP = frozenset(
     {FILE, INI, "data", "submissions", "include", "attachments", "solution", "solutions", "generators", "graders", OLD_FOLDER, NEW_FOLDER}
-    | {*INPUT_FOLDERS, *STATEMENT[True], *STATEMENT[False], "input_visualizer", "output_visualizer", "static_validator"}
+    | {
+        *INPUT_FOLDERS,
+        *STATEMENT[True],
+        *STATEMENT[False],
+        "input_visualizer",
+        "output_visualizer",
+        "static_validator",
+        "answer_validator",
+        "submissions.json",
+    }
 )
 NO_TIME = "the package says no time limit: give limits.timeMs in the configuration"
 

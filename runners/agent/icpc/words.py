@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from runners.agent.reading import Reading
 
 
 def words(value: Any, where: str, reading: Reading) -> list[str]:
-    """Of a string, its words; of a list, its strings. A number in it is taken for how it is written."""
-    if value is None:
-        return []
+    """Of a string, its words as a shell takes them; of a list, its strings. A number in it is taken for how it is written."""
     if isinstance(value, str):
-        return value.split()
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return [str(value)]
-    if not isinstance(value, list):
-        reading.fault(where, "must be a list of strings")
-        return []
-    for item in value:
+        return _split(value)
+    listed = [] if value is None else value if isinstance(value, list) else [value]
+    for item in listed:
         if not isinstance(item, str | int | float) or isinstance(item, bool) or "\0" in str(item):
             reading.fault(where, "must be a list of strings")
             return []
-    return [str(item) for item in value]
+    return [str(item) for item in listed]
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        # An apostrophe that opens nothing.
+        return text.split()
