@@ -331,10 +331,11 @@ JSON_BODY_BYTES = _number("ASSIZE_JSON_BODY_BYTES", 4 * 1024 * 1024)
 # ASSIZE_TICKER_SECONDS: how often each server process sweeps for lapsed leases; 0 leaves it to cron alone.
 TICKER_SECONDS = _number("ASSIZE_TICKER_SECONDS", 5)
 # ASSIZE_THREADS_<NAME>: the threads of a server process, each holding at most one connection while it works. Their sum
-# is what ASSIZE_DB_POOL_MAX must hold.
+# is what ASSIZE_DB_POOL_MAX must hold, but for files: those hold none while bytes come and go, and as many machines as
+# they are may be slow at that before the others wait.
 FRONT_THREADS = {
     name: _number(f"ASSIZE_THREADS_{name.upper()}", default)
-    for name, default in {"calls": 7, "again": 3, "files": 2, "pages": 3, "ticks": 1}.items()
+    for name, default in {"calls": 7, "again": 3, "files": 10, "pages": 3, "ticks": 1}.items()
 }
 
 # ASSIZE_CHANNEL_KEY_PREFIX: what keys of the runner channel begin with. Existing clients insist on this one.

@@ -38,6 +38,12 @@ def one_look() -> Iterator[None]:
         raise storage_refusal(error) from error
 
 
+def let_go() -> None:
+    """Give the connection back while bytes come or go: whoever is slow at that must not keep it from the others."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
 def storage_refusal(error: Exception) -> StorageBusy | StorageUnavailable:
     """The refusal that says what a database error means to the caller."""
     if getattr(error.__cause__, "sqlstate", None) in _BUSY:

@@ -12,6 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from judging import files
 from judging.channel.packages import CONFIG, MANIFEST_TYPE, Package, digest_of, manifest
 from judging.channel.tokens import AUDIENCE, Pull, pull_of
+from judging.durable import let_go
 from judging.errors import StorageUnavailable
 from judging.models import ProblemVersion
 from judging.protocol.reading import identifier
@@ -91,6 +92,7 @@ def blobs(version: ProblemVersion, digest: str) -> HttpResponseBase:
         opened = files.open_file(version.package)
     except StorageUnavailable as away:
         return _refused(HTTPStatus.SERVICE_UNAVAILABLE, "UNAVAILABLE", away.detail)
+    let_go()
     response = FileResponse(opened, content_type="application/octet-stream")
     response["Content-Length"] = str(version.package.size_bytes)
     return _content(response, digest)

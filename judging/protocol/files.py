@@ -12,6 +12,7 @@ from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 
 from judging import files, queue
+from judging.durable import let_go
 from judging.errors import ChecksumMismatch, FileRequired, FileTooMany, MalformedRequest, NotFound, Refusal
 from judging.files import Form, SentFile, clean_name
 from judging.models import StoredFile
@@ -76,6 +77,7 @@ class Files(RunnerSurface):
     def upload(self, request: Request) -> HttpResponse:
         """Keep one file whose SHA-256 is what the runner says it is. Who calls was settled before a byte was read."""
         limits = settings.LIMITS
+        let_go()
         with files.form_of(request._request, most_bytes=limits.upload_bytes) as form:
             sent, sha256 = _only_file(form), _sha256(form)
             kept = sent.draft.keep(
@@ -159,6 +161,7 @@ def _content(stored: StoredFile, headers: Mapping[str, str], tag: str) -> HttpRe
         response["Content-Range"] = f"bytes */{stored.size_bytes}"
         return response
     whole = span or Span(0, stored.size_bytes)
+    let_go()
     streamed = StreamingHttpResponse(Part(files.open_file(stored), whole), content_type=OCTETS)
     inline = stored.mime_type in SHOWN_INLINE
     if inline:

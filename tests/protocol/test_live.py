@@ -190,6 +190,24 @@ def test_megabytes_travel_both_ways_whole(server, box):
     assert (part.status_code, part.content) == (206, content[-5:])
 
 
+def test_machines_that_fall_silent_in_an_upload_keep_neither_files_nor_the_database_from_others(server, box):
+    source = factories.stored_file()
+    head = f"Host: x\r\nAuthorization: Bearer {box.token}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 999\r\n"
+    lines = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(9)]
+    for line in lines:
+        line.sendall(f"POST /api/v1/runner/files HTTP/1.1\r\n{head}\r\n--b\r\n".encode())
+    time.sleep(0.5)
+
+    factories.submission(source=source)
+    claimed = server.post("runner/jobs/claim", box, {}, timeout=5)
+    # There is a slot for it; that its content is elsewhere is no matter here.
+    file = server.http.get(f"{server.url}runner/files/{source.id}", headers=box.bearer, timeout=5)
+
+    assert (claimed.status_code, file.status_code) == (200, 503)
+    for line in lines:
+        line.close()
+
+
 RAW = {
     "a chunked body": b'POST /api/v1/runner/jobs/claim HTTP/1.1\r\nTransfer-Encoding: chunked\r\n%s\r\n7\r\n{"a":1}\r\n0\r\n\r\n',
     "an unknown charset": b"POST /api/v1/runner/heartbeat HTTP/1.1\r\nContent-Type: a/b; x*=bogus''x\r\nContent-Length: 0\r\n%s\r\n",
