@@ -94,10 +94,7 @@ class RowText(NamedTuple):
     @classmethod
     def of(cls, row: JobRow) -> RowText:
         """The form of a row met for the first time. Raises TypeError for a value the ledger cannot hold."""
-        values = _values(row)
-        return cls(
-            values, tuple([f"{key}{_WORDS[type(value)](value)}" for key, value in zip(_KEYS, values, strict=True)])
-        )
+        return _BLANK.then(row)
 
     def then(self, row: JobRow) -> RowText:
         """The form of the row that followed."""
@@ -111,6 +108,13 @@ class RowText(NamedTuple):
     def digest(self) -> bytes:
         """SHA-256 of the canonical job row."""
         return hashlib.sha256(f"{{{','.join(self.members)}}}".encode()).digest()
+
+
+_DEFAULTS = tuple([JobRow._field_defaults.get(name) for name in COLUMNS])
+_BLANK = RowText(
+    _DEFAULTS, tuple([f"{key}{_WORDS[type(value)](value)}" for key, value in zip(_KEYS, _DEFAULTS, strict=True)])
+)
+"""A row of nothing but defaults: most columns of a new one are those."""
 
 
 def row_digest(row: JobRow) -> bytes:

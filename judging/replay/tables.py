@@ -72,7 +72,9 @@ def compare(state: State, tables: Tables) -> None:
     _compare_tail(state, tables)
     stored = {job.id: job for job in tables.jobs}
     for job, tale in state.tales.items():
-        _compare_job(Place(state.thread, tale.n, job), tale, stored.pop(job, None))
+        found = stored.pop(job, None)
+        if found is None or tale.text is None or (found.n, found.values) != (tale.n, tale.text.values):
+            _compare_job(Place(state.thread, tale.n, job), tale, found)
     for job in stored:
         raise Divergence(Kind.TABLE, INVENTED, Place(state.thread, state.n, job), Difference("job.id", None, job))
     _compare_handouts(state, tables.handouts)
@@ -97,16 +99,14 @@ def _compare_tail(state: State, tables: Tables) -> None:
     if kept is None:
         words, place = "the thread's row is gone, and no seal was left", Place(state.thread, state.n)
         raise Divergence(Kind.TAIL, words, place, Difference("thread.id", state.thread, None))
-    differences = [
-        Difference("thread.n", state.n, kept.n),
-        Difference("thread.tail", state.tail.hex(), kept.tail.hex()),
-    ]
-    if tables.thread is not None:
-        differences.append(Difference("thread.last_at", state.at, tables.thread.last_at))
-    for difference in differences:
-        if difference.logged != difference.found:
-            place = Place(state.thread, max(state.n, kept.n))
-            raise Divergence(Kind.TAIL, "the thread remembers another last record", place, difference)
+    found_at = tables.thread.last_at if tables.thread else state.at
+    logged = {"n": state.n, "tail": state.tail.hex(), "last_at": state.at}
+    found = {"n": kept.n, "tail": kept.tail.hex(), "last_at": found_at}
+    if logged != found:
+        column = next(name for name in logged if logged[name] != found[name])
+        place = Place(state.thread, max(state.n, kept.n))
+        difference = Difference(f"thread.{column}", logged[column], found[column])
+        raise Divergence(Kind.TAIL, "the thread remembers another last record", place, difference)
 
 
 def _compare_job(place: Place, tale: Tale, stored: StoredJob | None) -> None:
@@ -131,7 +131,9 @@ def _compare_handouts(state: State, stored: Iterable[Handout]) -> None:
     found = {handout.token: handout for handout in stored}
     for job, tale in state.tales.items():
         for handout in tale.handouts:
-            _compare_row("delivery", Place(state.thread, tale.n, job), tale, handout, found.pop(handout.token, None))
+            there = found.pop(handout.token, None)
+            if there != handout:
+                _compare_row("delivery", Place(state.thread, tale.n, job), tale, handout, there)
     for handout in found.values():
         tale = state.tales.get(handout.job, _NOTHING)
         if handout.fence > tale.untold:
@@ -142,16 +144,16 @@ def _compare_judgements(state: State, stored: Iterable[Judgement]) -> None:
     found = {judgement.job: judgement for judgement in stored}
     for job, tale in state.tales.items():
         there = found.pop(job, None)
-        if tale.judgement is not None or not tale.untold:
+        if there != tale.judgement and (tale.judgement is not None or not tale.untold):
             _compare_row("result", Place(state.thread, tale.n, job), tale, tale.judgement, there)
     for invented in found.values():
         _compare_row("result", Place(state.thread, state.n, invented.job), _NOTHING, None, invented)
 
 
 def _compare_row(table: str, place: Place, tale: Tale, logged: Row, found: Row) -> None:
-    """Deliveries may go with a row that is reclaimed, results never (queue.md §4); what is left must still be true."""
+    """Two rows that differ. Deliveries may go with a row that is reclaimed, results never (queue.md §4)."""
     may_be_gone = tale.row is None and isinstance(logged, Handout)
-    if logged == found or tale.dark or (found is None and may_be_gone):
+    if tale.dark or (found is None and may_be_gone):
         return
     if logged is None or found is None:
         words = MISSING if found is None else INVENTED
@@ -164,15 +166,10 @@ def _compare_row(table: str, place: Place, tale: Tale, logged: Row, found: Row) 
 
 def _compare_head(state: State, thread: ThreadColumns) -> None:
     head = head_of(state.rows())
-    logged = {
-        "head": head.job,
-        "head_priority": head.priority,
-        "head_created_at": head.created_at,
-        "running": head.running,
-        "claimable": head.claimable,
-    }
-    for column, value in logged.items():
-        found = getattr(thread, column)
-        if found != value:
-            place = Place(state.thread, state.n, head.job or head.running)
-            raise Divergence(Kind.TABLE, ALTERED, place, Difference(f"thread.{column}", value, found))
+    logged = (head.job, head.priority, head.created_at, head.running, head.claimable)
+    found = (thread.head, thread.head_priority, thread.head_created_at, thread.running, thread.claimable)
+    if logged != found:
+        columns = zip(("head", "head_priority", "head_created_at", "running", "claimable"), logged, found, strict=True)
+        name, said, stands = next(column for column in columns if column[1] != column[2])
+        place = Place(state.thread, state.n, head.job or head.running)
+        raise Divergence(Kind.TABLE, ALTERED, place, Difference(f"thread.{name}", said, stands))

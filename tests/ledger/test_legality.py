@@ -4,9 +4,9 @@ Random logs prove none of these: the rule that is tested would also be the one t
 """
 
 import ast
-import inspect
 import re
 from collections.abc import Callable
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -416,8 +416,9 @@ def test_what_the_rules_forbid_is_illegal_where_it_stands(words, breach):
 def refusals(module) -> set[str]:
     """The longest constant part of every sentence with which a module refuses a move."""
     found = set()
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"_require", "Illegal"}:
+    files = [Path(module.__file__)] if not hasattr(module, "__path__") else sorted(Path(module.__path__[0]).glob("*.py"))
+    for node in [node for file in files for node in ast.walk(ast.parse(file.read_text()))]:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"_require", "require", "Illegal"}:
             words = node.args[-1]
             parts = words.values if isinstance(words, ast.JoinedStr) else [words]
             texts = [str(part.value) for part in parts if isinstance(part, ast.Constant)]
