@@ -181,13 +181,14 @@ class Ordering(Case):
         assert [queue.job(job).priority for job in (receipt.job, again, urgent)] == [PRACTICE, REJUDGE, URGENT]
 
     def test_a_thread_goes_by_the_class_of_its_head(self, queue, lane, box_1):
+        older, younger = (queue.submit(lane) for _ in range(2))
         head, behind = (queue.submit(lane, thread="t") for _ in range(2))
-        alone = queue.submit(lane)
         queue.prioritise(behind.job, URGENT)
-        assert claimed(queue, box_1).job == head.job
-        queue.prioritise(head.job, JURY)
+        assert claimed(queue, box_1).job == older.job
+        queue.prioritise(head.job, PRACTICE)
+        assert claimed(queue, box_1).job == younger.job
 
-        assert claimed(queue, box_1).job == alone.job
+        assert claimed(queue, box_1).job == head.job
 
     def test_a_coarse_thread_is_judged_in_order_one_at_a_time(self, queue, lane, box_1, box_2):
         receipts = [queue.submit(lane, thread="t") for _ in range(3)]
