@@ -18,8 +18,8 @@ from contests.routing import retag_activity
 from judging import queue
 from judging.durable import one_transaction
 from judging.errors import MalformedRequest, NotFound, TagsCount
-from runners.enrol import clean_tags
 from runners.models import DEFAULT_POOL, Pool, Runner, RunnerState
+from runners.tags import clean_tags
 
 
 def reserve(activity: UUID, *, runners: Sequence[UUID], pool: str) -> Reservation:

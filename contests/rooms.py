@@ -15,8 +15,8 @@ from contests.models import Activity, Round
 from contests.routing import retag_activity, retag_round
 from judging import queue
 from judging.errors import MalformedRequest
-from runners.enrol import clean_tags
 from runners.models import Pool, Runner, RunnerState
+from runners.tags import clean_tags
 
 _USE = """
 SELECT u.pool, sum(u.runners)::int, sum(u.rounds)::int, sum(u.activities)::int FROM (

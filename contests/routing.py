@@ -15,8 +15,8 @@ from contests.models import Activity, Assignment, Round
 from judging import queue
 from judging.errors import NotFound
 from judging.models import Lane, Problem, ProblemVersion
-from runners.enrol import clean_tags, note_pools
 from runners.models import DEFAULT_POOL
+from runners.tags import clean_tags, note_pools
 
 
 def effective_pools(round_: Round) -> list[str]:

@@ -14,7 +14,7 @@ from django.db import connection
 from judging.models import Installation, Job
 from judging.states import JobState
 from judging.waiting import Need, Obstacle, Place, Squad, obstacles, sentence
-from runners.enrol import Clock
+from runners.clock import Clock
 from runners.models import DEFAULT_POOL
 
 DEPTH_CAP = 1000

@@ -15,9 +15,10 @@ from django.db import connection
 from django.utils.text import slugify
 
 from runners import keys
-from runners.enrol import Clock, clean_tags, note_pools
+from runners.clock import Clock
 from runners.errors import Unauthenticated
 from runners.models import ChannelKey, Runner, RunnerState, Transport
+from runners.tags import clean_tags, note_pools
 
 RANDOM_LENGTH = 30
 _ALPHABET = string.digits + string.ascii_letters

@@ -19,7 +19,7 @@ from judging import queue
 from judging.files import blob_name
 from judging.models import Lane, Problem, ProblemVersion, StoredFile
 from judging.queue import NewSubmission, Receipt, SourceFile
-from runners import enrol, keys
+from runners import handshake, keys
 from runners.models import Runner
 
 STANDARD_IO = "standard-io@1"
@@ -140,8 +140,8 @@ def box(**declared: object) -> Box:
 
 def new_token(of: Box) -> str:
     """One more bearer token for an approved box, by the handshake itself."""
-    nonce = enrol.challenge(of.fingerprint).text
-    return enrol.token(of.fingerprint, nonce=nonce, signature=of.sign(nonce)).text
+    nonce = handshake.challenge(of.fingerprint).text
+    return handshake.token(of.fingerprint, nonce=nonce, signature=of.sign(nonce)).text
 
 
 def claimed(by: Box) -> queue.ClaimedJob:

@@ -14,7 +14,7 @@ from rest_framework import serializers
 from contests.models import Activity, Round
 from contests.sent import current, is_aside
 from judging.models import Job, Result, Submission
-from runners.enrol import Clock
+from runners.clock import Clock
 from runners.models import Runner
 
 

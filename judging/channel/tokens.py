@@ -13,7 +13,7 @@ from django.conf import settings
 from judging.models import Job, ProblemVersion
 from judging.rows import JobRow
 from judging.states import JobState
-from runners.enrol import Clock
+from runners.clock import Clock
 
 LIFE = timedelta(seconds=600)
 AUDIENCE = "oci_runner"

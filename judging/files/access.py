@@ -8,7 +8,7 @@ from django.db.models import Exists, F, OuterRef
 
 from judging.models import Attachment, Job, StoredFile
 from judging.states import JobState
-from runners.enrol import Clock
+from runners.clock import Clock
 
 
 def readable_by(runner: UUID, file: UUID) -> StoredFile | None:
@@ -19,8 +19,6 @@ def readable_by(runner: UUID, file: UUID) -> StoredFile | None:
     held = Job.objects.filter(runner=runner, state=JobState.RUNNING, lease_until__gt=Clock())
     own = Attachment.objects.filter(delivery__job__in=held, delivery=F("delivery__job__token"), file=OuterRef("pk"))
     needed = (
-        Exists(held.filter(version__package=OuterRef("pk")))
-        | Exists(held.filter(submission__files__file=OuterRef("pk")))
-        | Exists(own)
+        Exists(held.filter(version__package=OuterRef("pk"))) | Exists(held.filter(submission__files__file=OuterRef("pk"))) | Exists(own)
     )
     return StoredFile.objects.filter(needed, id=file).first()

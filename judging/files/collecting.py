@@ -15,7 +15,7 @@ from judging.durable import one_transaction
 from judging.files.blobs import local_path, remove_unless_referred_to
 from judging.files.drafts import FOLDER
 from judging.models import StoredFile
-from runners.enrol import Clock
+from runners.clock import Clock
 
 
 def collect_unattached(*, looking_back: timedelta | None = None) -> int:

@@ -21,7 +21,7 @@ from judging.errors import ChecksumMismatch, FileRequired, PayloadTooLarge, Refu
 from judging.files.blobs import blob_name, local_path, lock, remove_unless_referred_to, storage
 from judging.models import StoredFile
 from judging.text import storable
-from runners.enrol import Clock
+from runners.clock import Clock
 
 BLOCK = 64 * 1024
 OCTETS = "application/octet-stream"
@@ -55,9 +55,7 @@ class Draft:
     def __enter__(self) -> Draft:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
     @property
@@ -74,9 +72,7 @@ class Draft:
         with storage():
             self._file.write(chunk)
 
-    def keep(
-        self, *, name: str, mime_type: str = OCTETS, uploaded_by: UUID | None = None, sha256: str | None = None
-    ) -> StoredFile:
+    def keep(self, *, name: str, mime_type: str = OCTETS, uploaded_by: UUID | None = None, sha256: str | None = None) -> StoredFile:
         """The row that refers to this content from now on. `sha256` is what its sender says it is, in hex.
 
         Raises FileRequired when it is empty, ChecksumMismatch, StorageUnavailable, StorageBusy; none leaves a trace.

@@ -14,13 +14,12 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from judging.errors import Unauthenticated
-from runners import enrol, keys
+from runners import keys
 from runners.errors import RunnerNotApproved
 from runners.models import Runner, RunnerState
+from runners.presence import Bearer, seen
 
-STANDING = (
-    "SELECT level, reason, runner, problem_types, external, tags, state, remaining, unseen FROM judge_standing(%s)"
-)
+STANDING = "SELECT level, reason, runner, problem_types, external, tags, state, remaining, unseen FROM judge_standing(%s)"
 _RUNNER = ("id", "problem_types", "external", "tags", "state")
 """What is read of the runner, in the order of the model's fields, as from_db wants it."""
 
@@ -31,7 +30,7 @@ class Standing:
 
     level: str
     reason: str
-    who: enrol.Bearer | None
+    who: Bearer | None
 
 
 def standing(request: Request) -> Standing:
@@ -43,11 +42,7 @@ def standing(request: Request) -> Standing:
             level, reason, *runner, remaining, unseen = cursor.fetchone()
         found = runner[0] is not None
         # What is not read here is read when somebody asks for it: hardly any call does.
-        who = (
-            enrol.Bearer(Runner.from_db("default", _RUNNER, runner), remaining.total_seconds(), unseen)
-            if found
-            else None
-        )
+        who = Bearer(Runner.from_db("default", _RUNNER, runner), remaining.total_seconds(), unseen) if found else None
         kept = request.standing = Standing(level, reason, who)  # type: ignore[attr-defined]
     return kept
 
@@ -61,14 +56,14 @@ def _bearer_text(request: Request) -> str:
 class RunnerBearer(BaseAuthentication):
     """`Authorization: Bearer …`, the scheme in any case. Refuses every call without a live token of an approved runner."""
 
-    def authenticate(self, request: Request) -> tuple[Runner, enrol.Bearer]:
+    def authenticate(self, request: Request) -> tuple[Runner, Bearer]:
         """The runner and its token's facts. Raises Unauthenticated, RunnerNotApproved."""
         who = standing(request).who
         if who is None:
             raise Unauthenticated
         if who.runner.state != RunnerState.APPROVED:
             raise RunnerNotApproved
-        enrol.seen(who, address=address_of(request))
+        seen(who, address=address_of(request))
         return who.runner, who
 
     def authenticate_header(self, request: Request) -> str:

@@ -18,7 +18,7 @@ from judging.protocol.reading import Reading
 from judging.protocol.schema import OPEN, described
 from judging.protocol.surface import Surface, document, reading
 from judging.records import instant
-from runners import enrol
+from runners import enrol, handshake
 
 NAME_LENGTH = 128
 PRODUCT_LENGTH = 128
@@ -76,7 +76,7 @@ class Challenges(Surface):
         asked.finish()
         if not _FINGERPRINT.fullmatch(fingerprint):
             raise NotFound
-        secret = enrol.challenge(fingerprint)
+        secret = handshake.challenge(fingerprint)
         return document(Challenge(nonce=secret.text, expires_at=instant(secret.expires_at)))
 
 
@@ -97,7 +97,7 @@ class Tokens(Surface):
         asked = reading(request)
         fingerprint, nonce, signature = (asked.sent_text(name) for name in ("fingerprint", "nonce", "signature"))
         asked.finish()
-        secret = enrol.token(fingerprint, nonce=nonce, signature=signature)
+        secret = handshake.token(fingerprint, nonce=nonce, signature=signature)
         return document(Token(token=secret.text, expires_at=instant(secret.expires_at)))
 
 

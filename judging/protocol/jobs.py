@@ -17,7 +17,7 @@ from judging.protocol.surface import RunnerSurface, caller, document, nothing, p
 from judging.queue import Nothing, Report
 from judging.queue.report import check_lease
 from judging.wake import Fits, Look
-from runners.enrol import Bearer
+from runners.presence import Bearer
 
 VERSION_LENGTH = 64
 
@@ -25,9 +25,7 @@ VERSION_LENGTH = 64
 class Jobs(RunnerSurface):
     """Jobs, as the runner that claims and holds them sees them."""
 
-    @described(
-        "claimJob", request=serializers.Claim, answers={200: serializers.ClaimedJob, **NOTHING}, problems=AUTHENTICATED
-    )
+    @described("claimJob", request=serializers.Claim, answers={200: serializers.ClaimedJob, **NOTHING}, problems=AUTHENTICATED)
     def claim(self, request: Request) -> HttpResponse:
         """Hand out the oldest job this runner may judge. The front lets the call wait when there is none."""
         who = caller(request)
@@ -44,9 +42,7 @@ class Jobs(RunnerSurface):
         look.handout = (answer.row.id, answer.row.token)
         return document(documents.claimed(answer))
 
-    @described(
-        "renewLease", request=serializers.Renewal, answers={200: serializers.Lease}, problems=GATED, path_ids=["job"]
-    )
+    @described("renewLease", request=serializers.Renewal, answers={200: serializers.Lease}, problems=GATED, path_ids=["job"])
     def renew(self, request: Request, job: str) -> HttpResponse:
         """Move a held job's deadline out; never in."""
         held, asked = path_id(job), reading(request)

@@ -22,7 +22,7 @@ from judging.files.forms import declared_length
 from judging.models import Installation, Maintenance
 from judging.protocol.authentication import RunnerBearer, standing
 from judging.protocol.reading import Reading, identifier
-from runners.enrol import Bearer
+from runners.presence import Bearer
 
 _CHUNK = 64 * 1024
 

@@ -17,7 +17,7 @@ from judging.queue.reap import end_overdue
 from judging.queue.renew import hear
 from judging.rows import JobRow, over_limit
 from judging.states import JobState, RecordType
-from runners.enrol import Clock
+from runners.clock import Clock
 
 ENDED = frozenset({JobState.COMPLETED, JobState.FAILED})
 """What does not stop a run: it is over here, or its outcome may still count."""

@@ -17,7 +17,7 @@ from judging.models import Outcome, OutcomeKind, Problem
 from judging.queue.report import Report, judge
 from judging.rows import JobRow
 from judging.states import RecordType
-from runners.enrol import Clock
+from runners.clock import Clock
 
 LEFT_OVER = timedelta(seconds=5)
 """How long an outcome may wait for whoever stored it, before the sweep takes it for interrupted."""

@@ -14,8 +14,8 @@ from judging.errors import NotFound
 from judging.models import Lane
 from judging.text import storable
 from judging.wake import Everyone, Work, announce
-from runners.enrol import clean_tags
 from runners.models import DEFAULT_POOL
+from runners.tags import clean_tags
 
 _KINDS = 256
 """Past so many kinds of work, telling everyone to look is cheaper than telling each why."""

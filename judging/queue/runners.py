@@ -16,6 +16,7 @@ from judging.text import storable
 from judging.wake import Concerns, announce
 from runners import enrol
 from runners.models import Runner, RunnerState
+from runners.tags import clean_tags, note_pools
 
 
 def approve(runner: UUID) -> None:
@@ -60,11 +61,11 @@ def _take_back(job: UUID, *, runner: UUID, by: str) -> bool:
 
 def retag(runner: UUID, *, tags: Iterable[str]) -> list[str]:
     """Give a runner other tags, from its next look on; the tags as kept. Raises NotFound, TagsCount, TagsLength."""
-    kept = enrol.clean_tags(tags, limits=settings.LIMITS)
+    kept = clean_tags(tags, limits=settings.LIMITS)
     with one_transaction():
         if not Runner.objects.filter(id=runner).update(tags=kept):
             raise NotFound
-        enrol.note_pools(kept)
+        note_pools(kept)
         announce(Concerns(runner))
     return kept
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from judging import queue
 from judging.models import Job
-from runners import channel_keys, enrol
+from runners import channel_keys, presence
 from runners.models import Pool, Runner, RunnerState
 from tests import factories
 from tests.admin.reading import told, words
@@ -253,6 +253,6 @@ def test_who_may_not_make_keys_is_not_offered_to(staff, client):
 
 def test_the_list_says_by_which_transport_since_when(client, clock):
     box = factories.box()
-    enrol.seen(enrol.Bearer(box.runner, 60.0, None), address=None)
+    presence.seen(presence.Bearer(box.runner, 60.0, None), address=None)
 
     assert "REST since" in words(client.get(RUNNERS))

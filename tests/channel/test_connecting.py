@@ -8,7 +8,7 @@ from websockets.exceptions import InvalidStatus
 
 from judging import queue
 from judging.errors import RunnerNotApproved
-from runners import enrol
+from runners import presence
 from runners.models import BearerToken, ChannelKey, Runner
 from tests import factories
 from tests.channel.conftest import ACCEPTED, OPERATOR, stored
@@ -75,19 +75,19 @@ def test_a_pending_runner_gets_no_key(hall):
 def test_who_is_connected_how_and_since_when_is_kept(hall, runner, clock):
     box = factories.box()
     bearer = BearerToken.objects.get(runner=box.id)
-    enrol.seen(enrol.Bearer(box.runner, 60.0, None), address="127.0.0.1")
+    presence.seen(presence.Bearer(box.runner, 60.0, None), address="127.0.0.1")
     first = Runner.objects.get(id=box.id)
     assert (first.transport, bearer.runner_id) == ("rest", box.id)
 
     clock.forward(seconds=60)
-    enrol.seen(enrol.Bearer(box.runner, 60.0, None), address=None)
+    presence.seen(presence.Bearer(box.runner, 60.0, None), address=None)
     assert Runner.objects.get(id=box.id).connected_since == first.connected_since
     clock.forward(seconds=121)
-    enrol.seen(enrol.Bearer(box.runner, 60.0, None), address=None)
+    presence.seen(presence.Bearer(box.runner, 60.0, None), address=None)
     assert Runner.objects.get(id=box.id).connected_since != first.connected_since
 
     hall.connect(runner)
-    enrol.seen(enrol.Bearer(Runner.objects.get(id=runner), 60.0, None), address=None)
+    presence.seen(presence.Bearer(Runner.objects.get(id=runner), 60.0, None), address=None)
     assert Runner.objects.get(id=runner).transport == "channel"
 
 

@@ -11,7 +11,7 @@ from contests.routing import assign
 from judging import queue
 from judging.errors import LeaseStale, NotFound
 from judging.models import Job, Problem, ProblemVersion, Submission
-from runners import enrol
+from runners import handshake
 from runners.keys import new_id
 from runners.models import Nonce
 from tests import factories
@@ -60,7 +60,7 @@ def test_no_ticket_lives_under_25_hours(activity, lane, clock):
 
 def test_prune_says_what_it_removed(transactional_db, clock, capsys):
     box = factories.box()
-    enrol.challenge(box.fingerprint)
+    handshake.challenge(box.fingerprint)
     clock.forward(seconds=121)
     call_command("prune")
 

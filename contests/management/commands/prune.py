@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 
 from contests.retention import prune_activities
 from judging.files import collect_unattached
-from runners.enrol import drop_expired
+from runners.handshake import drop_expired
 
 
 class Command(BaseCommand):
