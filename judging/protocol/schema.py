@@ -25,10 +25,7 @@ AUTHENTICATED = (400, 401, 403, 405, 413, 500, 503)
 GATED = (*AUTHENTICATED, 404, 409)
 """The problems of a call about a held job."""
 
-BYTES = {
-    (int(status), "application/octet-stream"): OpenApiTypes.BINARY
-    for status in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
-}
+BYTES = {(int(status), "application/octet-stream"): OpenApiTypes.BINARY for status in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)}
 NOT_MODIFIED = {int(HTTPStatus.NOT_MODIFIED): OpenApiResponse(description="The caller has these bytes already.")}
 NOTHING = {int(HTTPStatus.NO_CONTENT): OpenApiResponse(description="Done, or nothing to say.")}
 

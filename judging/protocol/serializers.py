@@ -30,9 +30,7 @@ class Registration(serializers.Serializer[object]):
     problemTypes = serializers.ListField(child=serializers.CharField(max_length=128, allow_blank=True), max_length=256)
     external = serializers.BooleanField(required=False, allow_null=True)
     tags = serializers.ListField(child=serializers.CharField(allow_blank=True), required=False, allow_null=True)
-    machine = serializers.DictField(
-        required=False, allow_null=True, help_text="At most 16 kB; shown to operators, never read."
-    )
+    machine = serializers.DictField(required=False, allow_null=True, help_text="At most 16 kB; shown to operators, never read.")
     nonce = serializers.CharField(required=False, allow_blank=True, allow_null=True)
     signature = serializers.CharField(required=False, allow_blank=True, allow_null=True, help_text="Base64.")
 
@@ -106,9 +104,7 @@ class ClaimedJob(serializers.Serializer[object]):
     props = serializers.DictField(required=False)
     problemVersionProps = serializers.DictField(required=False)
     config = serializers.DictField(required=False)
-    outsideId = serializers.CharField(
-        required=False, help_text="Forwarded already, under this id: resume, do not submit again."
-    )
+    outsideId = serializers.CharField(required=False, help_text="Forwarded already, under this id: resume, do not submit again.")
 
 
 class HeldLease(serializers.Serializer[object]):
@@ -148,9 +144,7 @@ class Report(HeldLease):
     runnerVersion = serializers.CharField(max_length=64, required=False, allow_blank=True, allow_null=True)
     extra = serializers.JSONField(required=False, help_text="An object of at most 2 KiB, public on boards.")
     props = serializers.JSONField(required=False, help_text="An object of at most 256 KiB, for this participant.")
-    files = serializers.ListField(
-        required=False, allow_null=True, help_text="{name, fileId}; none can fail the report."
-    )
+    files = serializers.ListField(required=False, allow_null=True, help_text="{name, fileId}; none can fail the report.")
 
 
 class Reported(serializers.Serializer[object]):

@@ -87,8 +87,7 @@ def records(thread: UUID) -> list[Record]:
     """A thread's records as they are stored."""
     rows = LedgerRecord.objects.filter(thread=thread).order_by("n")
     return [
-        Record(row.thread, row.n, row.at, row.v, row.type, row.job, row.actor, row.data, bytes(row.after), bytes(row.hash))
-        for row in rows
+        Record(row.thread, row.n, row.at, row.v, row.type, row.job, row.actor, row.data, bytes(row.after), bytes(row.hash)) for row in rows
     ]
 
 

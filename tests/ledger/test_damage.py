@@ -201,7 +201,7 @@ def test_an_edited_record_is_found_where_it_stands(past, subtests):
             found = diverged()
 
             assert (found.kind, found.place.thread, found.place.n) == (Kind.CHAIN, *place)
-    damage("UPDATE judging_ledgerrecord SET data = data || '{\"reason\": \"x\"}' WHERE thread = %s AND n = %s", *place)
+    damage('UPDATE judging_ledgerrecord SET data = data || \'{"reason": "x"}\' WHERE thread = %s AND n = %s', *place)
     assert (diverged().kind, diverged().place.n) == (Kind.CHAIN, 3)
 
 
@@ -308,9 +308,7 @@ def test_one_token_handed_out_twice_is_found_across_threads(past):
     outcome = audit()
 
     crossing = [found for found in outcome.divergences if found.words == "one lease token was handed out twice"]
-    assert [(found.difference, found.kind) for found in crossing] == [
-        (Difference("data.token", "a token of its own", token), Kind.TABLE)
-    ]
+    assert [(found.difference, found.kind) for found in crossing] == [(Difference("data.token", "a token of its own", token), Kind.TABLE)]
 
 
 def test_one_job_opened_in_two_threads_is_found(past):

@@ -339,9 +339,7 @@ def test_time_zone_locale_and_hash_seed_change_nothing(tmp_path):
         ]
     ]
 
-    assert {(answer.returncode, answer.stdout, answer.stderr) for answer in answers} == {
-        (1, answers[0].stdout, "")
-    }, answers
+    assert {(answer.returncode, answer.stdout, answer.stderr) for answer in answers} == {(1, answers[0].stdout, "")}, answers
     assert "record 4: chain" in answers[0].stdout
 
 

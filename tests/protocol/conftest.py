@@ -38,9 +38,7 @@ class Api:
         """GET."""
         return self.send("GET", path, **headers)
 
-    def send(
-        self, method: str, path: str, body: bytes = b"", content_type: str = "application/json", **headers: str
-    ) -> Any:
+    def send(self, method: str, path: str, body: bytes = b"", content_type: str = "application/json", **headers: str) -> Any:
         """Any request with any bytes; a streamed answer has its `body`."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.box and "Authorization" not in sent:
@@ -65,9 +63,7 @@ class Api:
         parts = {"sha256": sha256 or hashlib.sha256(content).hexdigest(), **more}
         parts.setdefault("file", SimpleUploadedFile(name, content, content_type=mime_type))
         headers = self.box.bearer if self.box else {}
-        return self.client.post(
-            f"{PREFIX}runner/files", {k: v for k, v in parts.items() if v is not None}, headers=headers
-        )
+        return self.client.post(f"{PREFIX}runner/files", {k: v for k, v in parts.items() if v is not None}, headers=headers)
 
     def claim(self, **asked: Any) -> dict[str, Any]:
         """The document of a job there must be."""

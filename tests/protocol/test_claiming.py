@@ -61,9 +61,7 @@ def test_a_claimed_job_is_exactly_the_seeds_document(api):
     assert (job["attempt"], job["leaseToken"]) == (1, str(row.token))
     assert INSTANT.fullmatch(job["leaseExpiresAt"])
     assert (job["packageFileId"], job["packageSha256"]) == (str(package.id), package.sha256)
-    assert job["files"] == [
-        {"name": "source", "fileName": "main.py", "fileId": str(source.id), "sha256": source.sha256, "sizeBytes": 9}
-    ]
+    assert job["files"] == [{"name": "source", "fileName": "main.py", "fileId": str(source.id), "sha256": source.sha256, "sizeBytes": 9}]
     assert job["props"] == {"language": "python3"}
 
 
@@ -123,9 +121,7 @@ def test_the_lease_is_clamped_never_refused(api, asked, seconds):
 def test_what_is_no_number_is_a_malformed_request(api, member, value):
     factories.submission()
 
-    problem = refused(
-        api.send("POST", "runner/jobs/claim", f'{{"{member}":{value}}}'.encode()), 400, "malformed_request"
-    )
+    problem = refused(api.send("POST", "runner/jobs/claim", f'{{"{member}":{value}}}'.encode()), 400, "malformed_request")
 
     assert problem["errors"].keys() == {member}
     assert Job.objects.get().state == "queued"
@@ -199,9 +195,7 @@ def test_a_runner_without_tags_waits_in_the_default_pool(api):
     assert look.fits.pools == {"default"}
 
 
-@pytest.mark.parametrize(
-    ("asked", "seconds"), [(0, 0), (-5, 0), (0.5, 0.5), (300, 300), (301, 300), (10**400, 300), (None, None)]
-)
+@pytest.mark.parametrize(("asked", "seconds"), [(0, 0), (-5, 0), (0.5, 0.5), (300, 300), (301, 300), (10**400, 300), (None, None)])
 def test_the_wait_is_clamped_never_refused(api, asked, seconds):
     assert looked(api, waitSeconds=asked)[1].wait_seconds == seconds
 

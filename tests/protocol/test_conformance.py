@@ -15,9 +15,7 @@ described.app = application
 
 
 @described.include(tag="runner").parametrize()
-@settings(
-    max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 def test_answers_are_as_described(case, api):
     answer = case.call(headers=api.box.bearer)
 

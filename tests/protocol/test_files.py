@@ -24,18 +24,14 @@ def kept(storage) -> list[str]:
 
 def multipart(*parts: tuple[str, bytes]) -> bytes:
     """A body of (headers after the disposition's `form-data; `, content) parts."""
-    framed = (
-        b"--x\r\nContent-Disposition: form-data; %s\r\n\r\n%s\r\n" % (head.encode(), content) for head, content in parts
-    )
+    framed = (b"--x\r\nContent-Disposition: form-data; %s\r\n\r\n%s\r\n" % (head.encode(), content) for head, content in parts)
     return b"".join(framed) + b"--x--\r\n"
 
 
 @pytest.fixture
 def job(api) -> dict:
     """A job the first box holds, with a package."""
-    factories.submission(
-        factories.work(package=factories.package(b"PK package")), source=factories.stored_file(b"print(1)\n")
-    )
+    factories.submission(factories.work(package=factories.package(b"PK package")), source=factories.stored_file(b"print(1)\n"))
     return api.claim()
 
 
@@ -168,9 +164,7 @@ def test_a_files_name_is_made_harmless(api, job, sent, name, disposition):
     assert answer["Content-Type"] == "application/octet-stream"
 
 
-@pytest.mark.parametrize(
-    "name", ['a"b;c', "a\r\nSet-Cookie: x=y", "\x00\x7f", "a\u2028b", "", " ", "\ud800", "..", "/", "🚀" * 300]
-)
+@pytest.mark.parametrize("name", ['a"b;c', "a\r\nSet-Cookie: x=y", "\x00\x7f", "a\u2028b", "", " ", "\ud800", "..", "/", "🚀" * 300])
 def test_no_name_can_write_a_header(api, job, name):
     row = files.store(iter([b"abc"]), name=name, uploaded_by=api.box.id, most_bytes=10)
     api.about(job, "files", fileId=str(row.id), name="log")
@@ -181,9 +175,7 @@ def test_no_name_can_write_a_header(api, job, name):
     assert not {"\r", "\n", "\x00"} & set(answer["Content-Disposition"])
 
 
-@pytest.mark.parametrize(
-    "mime_type", ["text/plain", "text/html", "nonsense", "a/b; charset=x", "x" * 200 + "/y", "\xff/\xff"]
-)
+@pytest.mark.parametrize("mime_type", ["text/plain", "text/html", "nonsense", "a/b; charset=x", "x" * 200 + "/y", "\xff/\xff"])
 def test_only_a_short_safe_list_is_shown_in_place(api, job, mime_type):
     row = files.store(iter([b"abc"]), name="a", mime_type=mime_type, uploaded_by=api.box.id, most_bytes=10)
     api.about(job, "files", fileId=str(row.id), name="log")
@@ -250,9 +242,7 @@ def test_a_part_of_another_version_is_not_sent(api, job, tag, status):
 
 @pytest.mark.parametrize("form", ['"{}"', 'W/"{}"', '"other", "{}"', "*"])
 def test_what_the_caller_has_already_is_not_sent(api, job, form):
-    answer = api.get(
-        f"runner/files/{job['packageFileId']}", If_None_Match=form.format(job["packageSha256"]), Range="bytes=0-3"
-    )
+    answer = api.get(f"runner/files/{job['packageFileId']}", If_None_Match=form.format(job["packageSha256"]), Range="bytes=0-3")
 
     assert (answer.status_code, answer.content) == (304, b"")
     assert answer["ETag"] == f'"{job["packageSha256"]}"'

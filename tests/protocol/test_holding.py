@@ -114,9 +114,7 @@ def test_a_renewal_moves_the_deadline_to_now_and_the_clamped_length(api, job, cl
 
     renewed = api.about(job, "lease", **asked).json()
 
-    assert {"jobId": renewed["jobId"], "leaseToken": renewed["leaseToken"]} == {
-        k: job[k] for k in ("jobId", "leaseToken")
-    }
+    assert {"jobId": renewed["jobId"], "leaseToken": renewed["leaseToken"]} == {k: job[k] for k in ("jobId", "leaseToken")}
     left = datetime.fromisoformat(renewed["leaseExpiresAt"]) - clock.now()
     assert seconds - 5 < left.total_seconds() <= seconds
 

@@ -169,9 +169,7 @@ def test_no_content_type_is_a_server_error(api, content_type):
         # The site itself, because the test client makes requests of another class.
         environ = RequestFactory(headers=api.box.bearer).generic("POST", f"/api/v1/{path}", b'{"a":1}').environ
         heard = []
-        answer = site(
-            environ | {"CONTENT_TYPE": content_type}, lambda status, headers, heard=heard: heard.append(status)
-        )
+        answer = site(environ | {"CONTENT_TYPE": content_type}, lambda status, headers, heard=heard: heard.append(status))
         answer.close()
 
         assert heard[0] < "500", path
@@ -221,22 +219,14 @@ json_values = st.recursive(
 any_text = st.text(st.characters(exclude_categories=())) | st.sampled_from(TEXTS)
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
-)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 @given(
     path=st.sampled_from(POSTS),
-    members=st.dictionaries(
-        st.sampled_from(sorted({name for names in MEMBERS.values() for name in names})), json_values | any_text
-    ),
+    members=st.dictionaries(st.sampled_from(sorted({name for names in MEMBERS.values() for name in names})), json_values | any_text),
     mend=st.booleans(),
 )
 def test_no_document_at_all_is_a_server_error(api, path, members, mend):
-    document = (
-        {"leaseToken": AN_ID, "name": "x", "fileId": AN_ID, "publicKey": "", "problemTypes": [], "jobs": []}
-        if mend
-        else {}
-    )
+    document = {"leaseToken": AN_ID, "name": "x", "fileId": AN_ID, "publicKey": "", "problemTypes": [], "jobs": []} if mend else {}
 
     answer = api.post(path.format(id=AN_ID), document | members)
 

@@ -199,9 +199,7 @@ def test_a_pending_key_gets_no_token_even_with_a_wrong_signature(nobody):
     )
 
 
-@pytest.mark.parametrize(
-    "header", ["", "Bearer", "Bearer ", "Basic dTpw", "Bearer nonsense", "Bearer \xff\xfe", "Bearer " + "x" * 10_000]
-)
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic dTpw", "Bearer nonsense", "Bearer \xff\xfe", "Bearer " + "x" * 10_000])
 def test_a_call_without_a_live_token_is_unauthenticated(nobody, header):
     answer = nobody.post("runner/heartbeat", Authorization=header)
 

@@ -176,13 +176,9 @@ def test_megabytes_travel_both_ways_whole(server, box):
     job = server.post("runner/jobs/claim", box, {}).json()
 
     parts = {"sha256": hashlib.sha256(content).hexdigest()}
-    sent = server.http.post(
-        f"{server.url}runner/files", data=parts, files={"file": ("log", content)}, headers=box.bearer
-    )
+    sent = server.http.post(f"{server.url}runner/files", data=parts, files={"file": ("log", content)}, headers=box.bearer)
     file = sent.json()["id"]
-    server.post(
-        f"runner/jobs/{job['jobId']}/files", box, {"leaseToken": job["leaseToken"], "fileId": file, "name": "log"}
-    )
+    server.post(f"runner/jobs/{job['jobId']}/files", box, {"leaseToken": job["leaseToken"], "fileId": file, "name": "log"})
     whole = server.http.get(f"{server.url}runner/files/{file}", headers=box.bearer)
     part = server.http.get(f"{server.url}runner/files/{file}", headers={**box.bearer, "Range": "bytes=-5"})
 

@@ -122,9 +122,7 @@ def test_what_nobody_foresaw_is_500_without_its_words(api, monkeypatch):
     assert b"secret" not in answer.content
 
 
-@pytest.mark.parametrize(
-    "where", ["django.db.backends.base.base.BaseDatabaseWrapper.ensure_connection", "judging.queue.claim"]
-)
+@pytest.mark.parametrize("where", ["django.db.backends.base.base.BaseDatabaseWrapper.ensure_connection", "judging.queue.claim"])
 def test_a_database_that_is_gone_is_503(api, monkeypatch, where):
     def gone(*_, **__):
         raise OperationalError("the server closed the connection unexpectedly")

@@ -79,9 +79,7 @@ def test_a_report_under_another_jobs_token_is_stale(api, job):
     other = api.claim()
     api.about(other, "report", verdict="Accepted")
 
-    refused(
-        api.about(job | {"leaseToken": other["leaseToken"]}, "report", verdict="Accepted"), 403, "runner.lease.stale"
-    )
+    refused(api.about(job | {"leaseToken": other["leaseToken"]}, "report", verdict="Accepted"), 403, "runner.lease.stale")
 
 
 def test_a_late_report_changes_nothing(api, api_2, job, clock):

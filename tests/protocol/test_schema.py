@@ -226,10 +226,7 @@ def test_the_declared_answers_and_the_documents_agree(schema, api, nobody):
 
 
 def test_every_call_of_the_table_is_described(schema):
-    described = {
-        re.sub(r"\{\w+\}", "{id}", call.removeprefix("POST /api/v1/").removeprefix("GET /api/v1/"))
-        for call in operations(schema)
-    }
+    described = {re.sub(r"\{\w+\}", "{id}", call.removeprefix("POST /api/v1/").removeprefix("GET /api/v1/")) for call in operations(schema)}
 
     assert described == {path for _, path in CALLS} | {"health"}
 

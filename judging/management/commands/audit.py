@@ -39,22 +39,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What to look at, and what to leave behind."""
-        parser.add_argument(
-            "--thread", type=UUID, action="append", default=[], help="only this thread; may be repeated"
-        )
-        parser.add_argument(
-            "--lane", type=UUID, action="append", default=[], help="only this lane's threads; may be repeated"
-        )
+        parser.add_argument("--thread", type=UUID, action="append", default=[], help="only this thread; may be repeated")
+        parser.add_argument("--lane", type=UUID, action="append", default=[], help="only this lane's threads; may be repeated")
         parser.add_argument("--since-mark", action="store_true", help="only threads with records since the last audit")
         parser.add_argument("--explain", type=UUID, metavar="ID", help="tell the story of a job, submission or thread")
         parser.add_argument("--json", action="store_true", help="answer for programs")
-        parser.add_argument(
-            "--anchor", type=Path, metavar="FILE", help="check against anchors kept outside the database"
-        )
+        parser.add_argument("--anchor", type=Path, metavar="FILE", help="check against anchors kept outside the database")
         parser.add_argument("--write-anchor", type=Path, metavar="FILE", help="write anchors, when all is equal")
-        parser.add_argument(
-            "--export", type=Path, metavar="FILE", help="write the records, for python -m judging.replay"
-        )
+        parser.add_argument("--export", type=Path, metavar="FILE", help="write the records, for python -m judging.replay")
 
     def handle(self, **options: Any) -> None:
         """Run one audit, or tell one story; the process ends with its exit code."""
@@ -100,9 +92,7 @@ class Command(BaseCommand):
         paint = self.style.SUCCESS if outcome.result == AuditResult.EQUAL else self.style.WARNING
         anchored = f"; {outcome.anchors} anchors met" if outcome.anchors else ""
         rate = outcome.records / seconds if seconds else 0
-        words = (
-            outcome.words if not outcome.diverged else f"{outcome.diverged} divergences in {outcome.threads} threads"
-        )
+        words = outcome.words if not outcome.diverged else f"{outcome.diverged} divergences in {outcome.threads} threads"
         self.stdout.write(paint(f"{outcome.result.label}: {words}{anchored} ({seconds:.1f} s, {rate:,.0f} records/s)"))
 
     def _write_anchor(self, file: Path, outcome: Outcome, *, quiet: bool) -> None:
@@ -113,9 +103,7 @@ class Command(BaseCommand):
         with _replacing(file) as stream:
             digest = write_anchors(stream, sorted(outcome.tails.items()), at=outcome.moment.at)
         if not quiet:
-            self.stdout.write(
-                f"anchor {digest} over {len(outcome.tails)} threads in {file}: keep it outside this database"
-            )
+            self.stdout.write(f"anchor {digest} over {len(outcome.tails)} threads in {file}: keep it outside this database")
 
     def _explain(self, asked: UUID) -> int:
         for line in story(asked):
