@@ -102,6 +102,7 @@ else: print(sum(map(int, input().split())) if sys.argv[1:] in ([], ['--add', 'a 
     assert judge(files, source).verdict == "Accepted"
 
 
+@pytest.mark.slow
 def test_what_is_included_is_compiled_along_and_may_be_what_is_started(judge):
     driver = "#include <iostream>\nint add(int, int);\nint main() { int a, b; std::cin >> a >> b; std::cout << add(a, b); }\n"
     main = "from a import add\nprint(add(*map(int, input().split())))\n"
@@ -156,6 +157,7 @@ def test_a_validator_that_fails_is_never_a_participants_verdict(judge, monkeypat
         assert f"ended with {said.split()[1]}, which is no judgement; said" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_all_of_several_validators_must_accept(judge):
     odd = "import sys\nsys.exit(42 if int(sys.stdin.read()) % 2 else 43)\n"
     small = "import sys\nsys.exit(42 if int(sys.stdin.read()) < 50 else 43)\n"
@@ -164,6 +166,7 @@ def test_all_of_several_validators_must_accept(judge):
     assert [judge(files, f"print({said})").verdict for said in (7, 8, 51)] == ["Accepted", "Wrong answer", "Wrong answer"]
 
 
+@pytest.mark.slow
 def test_a_validator_may_bring_its_own_build_script(judge):
     build = "#!/bin/sh -e\ng++ -O1 -o checker parts/check.cc\nprintf '#!/bin/sh\\nexec ./checker \"$@\"\\n' > run\nchmod +x run\n"
     code = "#include <iostream>\nint main(int c, char **v) { int n; std::cin >> n; return c == 4 && n == 7 ? 42 : 43; }\n"
@@ -282,6 +285,7 @@ def test_a_pass_that_fails_is_the_tests_verdict(judge):
     assert judge(COUNTED, "n = int(input())\nexit(1) if n == 2 else print(n - 1)").verdict == "Runtime error"
 
 
+@pytest.mark.slow
 def test_each_pass_has_the_whole_time_and_the_costliest_counts(judge):
     code = "import time\nn = int(input())\nwhile time.process_time() < .2: pass\nprint(n - 1)"
     judgement = judge(COUNTED, code)
@@ -305,6 +309,7 @@ sys.exit(42)
 """
 
 
+@pytest.mark.slow
 def test_a_problem_may_be_both_interactive_and_multi_pass(judge):
     files = COUNTED | {"output_validator/passes.py": TALKS}
     files["problem.yaml"] = files["problem.yaml"].replace("type: multi-pass", "type: [interactive, multi-pass]")

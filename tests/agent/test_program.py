@@ -144,6 +144,7 @@ def test_a_job_of_a_killed_agent_is_finished_by_another(server, start, package, 
     assert not server.released
 
 
+@pytest.mark.slow
 def test_two_agents_that_evict_each_others_packages_judge_rightly(server, start, tmp_path):
     """There is room for one package, and there are three: each is thrown out while another agent may be reading it."""
     package = {}
