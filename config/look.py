@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import admin
 from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
@@ -59,6 +60,7 @@ GROUPS: tuple[tuple[str, tuple[Item, ...]], ...] = (
         (
             ("Accounts", "person", "auth_user_changelist", "auth.view_user"),
             ("Roles", "badge", "auth_group_changelist", "auth.view_group"),
+            ("Limited operators", "corporate_fare", "contests_operator_changelist", "contests.view_operator"),
             ("Second factors", "phonelink_lock", "otp_totp_totpdevice_changelist", "otp_totp.view_totpdevice"),
             ("Locked out", "lock_person", "axes_accessattempt_changelist", "axes.view_accessattempt"),
         ),
@@ -75,8 +77,15 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 def _entry(item: Item, request: HttpRequest) -> dict[str, Any]:
     title, icon, route, permission = item
-    allowed = request.user.has_perm(permission)
+    allowed = request.user.has_perm(permission) and _is_open(route, request)
     return {"title": title, "icon": icon, "link": reverse(f"admin:{route}"), "permission": lambda request: allowed}
+
+
+def _is_open(route: str, request: HttpRequest) -> bool:
+    """Whether the page is for accounts like this one, which may belong to one organization."""
+    pages = {f"{model._meta.app_label}_{model._meta.model_name}_changelist": page for model, page in admin.site._registry.items()}
+    page: Any = pages.get(route)
+    return page is None or bool(page.is_open_to(request))
 
 
 def style(request: HttpRequest) -> str:

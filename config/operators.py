@@ -9,6 +9,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from importlib import import_module
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.admin.apps import AdminConfig
@@ -56,6 +57,19 @@ class OperatorsSite(UnfoldAdminSite):
         allowed = bool(super().has_permission(request))
         user: Any = request.user
         return allowed and (not settings.OPERATOR_2FA or bool(user.is_verified()))
+
+    def organization(self, request: HttpRequest) -> UUID | None:
+        """The only organization this account may see; None when it may see every one. Asked once a request."""
+        asked: Any = request
+        if not hasattr(asked, "_organization"):
+            asked._organization = self.organization_of(request.user)
+        found: UUID | None = asked._organization
+        return found
+
+    def organization_of(self, user: Any) -> UUID | None:
+        """The same of an account. Loaded when it is asked, since it reads a model."""
+        found: UUID | None = import_module("contests.scope").organization_of(user)
+        return found
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Log an operator in, for as long as a shift lasts."""

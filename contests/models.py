@@ -170,3 +170,13 @@ class ReservedRunner(models.Model):
 
     def __str__(self) -> str:
         return str(self.runner)
+
+
+class Operator(models.Model):
+    """An operator's account that belongs to one organization and sees nothing of another (contests.scope)."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="operates")
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="operators")
+
+    def __str__(self) -> str:
+        return f"{self.user} of {self.organization}"

@@ -35,20 +35,24 @@ def enrolled_in(user: User) -> set[UUID]:
     return set(Participant.objects.filter(user=user).values_list("activity", flat=True))
 
 
-def visible_to(user: User, *, everything: bool) -> QuerySet[Activity]:
-    """The activities an account takes part in or may join."""
+def visible_to(user: User, *, everything: bool, only: UUID | None = None) -> QuerySet[Activity]:
+    """The activities an account takes part in or may join; `everything` is for operators, of one organization with `only`."""
     found = Activity.objects.all()
-    return found if everything else found.filter(Q(enrolment_open=True) | Q(id__in=enrolled_in(user)))
+    if everything and only is None:
+        return found
+    joined = Q(enrolment_open=True) | Q(id__in=enrolled_in(user))
+    return found.filter(joined | Q(organization=only) if everything else joined)
 
 
-def look_into(user: User, slug: str, *, everything: bool) -> Seen:
-    """What an account may see inside an activity: problems of begun rounds, if it takes part.
+def look_into(user: User, slug: str, *, everything: bool, only: UUID | None = None) -> Seen:
+    """What an account may see inside an activity: problems of begun rounds, if it takes part. As for `visible_to`.
 
     Raises NotFound for an unknown one, NotEnrolled for one that the account neither takes part in nor may join.
     """
     found = Activity.objects.filter(slug=slug).prefetch_related("rounds__assignments__problem").first()
     if found is None:
         raise NotFound
+    everything = everything and only in (None, found.organization_id)
     takes_part = Participant.objects.filter(user=user, activity=found).exists()
     if not (everything or takes_part or found.enrolment_open):
         raise NotEnrolled

@@ -13,7 +13,6 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import TabularInline
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import display
 
 from contests import reserving, roster, routing
@@ -22,6 +21,7 @@ from contests.admin.roster import Roster
 from contests.models import Activity, Organization, Round
 from judging import marks, overview
 from judging.admin.actions import Reason, Said, act
+from judging.admin.filters import SeenSelectFilter
 from judging.admin.pages import MOMENTS, Page
 from judging.admin.pools import PoolChoice
 from judging.errors import Refusal
@@ -89,8 +89,10 @@ class Settled(Page):
     settled: tuple[str, ...] = ()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """What lanes were made from, once there is a row."""
-        return [*self.settled, "runners"] if obj else ["runners"]
+        """What lanes were made from, once there is a row; the pools are named by those who may see them."""
+        if obj:
+            return [*self.settled, "runners"]
+        return ["runners"] if self.organization(request) is None else ["pools", "runners"]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody: submissions refer to it."""
@@ -101,6 +103,8 @@ class Settled(Page):
         if change:
             obj.save(update_fields=[name for name in form.changed_data if name in form.fields])
             return
+        if isinstance(obj, Activity) and (organization := self.organization(request)) is not None:
+            obj.organization_id = organization
         super().save_model(request, obj, form, change)
         note_pools(obj.pools)
 
@@ -123,7 +127,16 @@ class OrganizationPages(Page):
 
     list_display: Any = ["name", "slug"]
     search_fields = ("name", "slug")
+    organization_path = "id"
     when_empty = "An organization owns activities and problems. One installation may do without."
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Those who see every organization: another one's is nobody else's to make."""
+        return self.organization(request) is None and super().has_add_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """The same."""
+        return self.organization(request) is None and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody: activities refer to it."""
@@ -136,9 +149,10 @@ class ActivityPages(Settled):
 
     form = Pooled
     list_display: Any = ["name", "opens", "closes", "in_pools", "rounds_count"]
-    list_filter: Any = [("organization", AutocompleteSelectFilter)]
+    list_filter: Any = [("organization", SeenSelectFilter)]
     list_filter_submit = True
     search_fields = ("title", "slug")
+    organization_path = "organization"
     fields: Any = [
         ("title", "slug"),
         "organization",
@@ -204,6 +218,7 @@ class ActivityPages(Settled):
         submit="Change its pools",
         form=Routed,
         icon="sell",
+        shared=True,
     )
     def retag(self, request: HttpRequest, row: Activity, said: Said) -> str:
         """Give an activity other pools."""
@@ -216,6 +231,7 @@ class ActivityPages(Settled):
         text="These machines judge this activity and nothing else, from their next job on, until they are given back.",
         submit="Reserve it",
         form=Room,
+        shared=True,
         icon="meeting_room",
         fits=has_no_room,
     )
@@ -231,6 +247,7 @@ class ActivityPages(Settled):
         text="The machines and the activity get back the pools they had. What waits follows at once.",
         submit="Give it back",
         form=GivingBack,
+        shared=True,
         icon="no_meeting_room",
         fits=has_room,
     )
@@ -259,11 +276,12 @@ class RoundPages(Settled):
 
     form = Pooled
     list_display: Any = ["name", "opens", "closes", "in_pools"]
-    list_filter: Any = [("activity", AutocompleteSelectFilter)]
+    list_filter: Any = [("activity", SeenSelectFilter)]
     list_filter_submit = True
     list_select_related = ["activity"]
     autocomplete_fields = ["activity"]
     search_fields = ("title", "activity__title", "activity__slug")
+    organization_path = "activity__organization"
     fields: Any = ["activity", ("position", "title"), "opens_at", "closes_at", ("pools", "runners")]
     settled = ("activity", "pools")
     when_empty = "A round is made on its activity's page, or here."
@@ -302,6 +320,7 @@ class RoundPages(Settled):
         submit="Change its pools",
         form=Routed,
         icon="sell",
+        shared=True,
     )
     def retag(self, request: HttpRequest, row: Round, said: Said) -> str:
         """Give a round other pools."""

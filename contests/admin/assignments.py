@@ -11,7 +11,6 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -19,6 +18,7 @@ from contests import routing
 from contests.admin.activities import ability
 from contests.models import Assignment
 from judging import marks
+from judging.admin.filters import SeenSelectFilter
 from judging.admin.pages import Page
 from judging.errors import Refusal
 from judging.models import ProblemVersion
@@ -78,13 +78,14 @@ class AssignmentPages(Page):
     form = AssignmentForm
     list_display: Any = ["name", "of_problem", "in_round", "pinned", "judged_by"]
     list_filter: Any = [
-        ("round__activity", AutocompleteSelectFilter),
-        ("round", AutocompleteSelectFilter),
-        ("problem", AutocompleteSelectFilter),
+        ("round__activity", SeenSelectFilter),
+        ("round", SeenSelectFilter),
+        ("problem", SeenSelectFilter),
     ]
     list_filter_submit = True
     list_select_related = ["round__activity", "problem", "version", "lane"]
     autocomplete_fields = [ROUND, PROBLEM, "version"]
+    organization_path = "round__activity__organization"
     search_fields = ("slug", "problem__slug", "round__activity__slug")
     fields: Any = [ROUND, PROBLEM, ("slug", "position"), ("version", "submission_limit"), "config", "judged_by"]
     when_empty = "Assign a problem of the library to a round: participants can then submit to it."

@@ -7,11 +7,11 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import display
 
-from contests.models import Participant
+from contests.models import Operator, Participant
 from judging import marks
+from judging.admin.filters import SeenSelectFilter
 from judging.admin.pages import Page
 
 
@@ -20,10 +20,11 @@ class ParticipantPages(Page):
     """Accounts in activities."""
 
     list_display: Any = ["name", "account", "in_activity", "joined"]
-    list_filter: Any = [("activity", AutocompleteSelectFilter)]
+    list_filter: Any = [("activity", SeenSelectFilter)]
     list_filter_submit = True
     list_select_related = ["activity", "user"]
     autocomplete_fields = ["activity", "user"]
+    organization_path = "activity__organization"
     search_fields = ("name", "user__username")
     fields: Any = ["activity", "user", "name"]
     when_empty = "Open the activity's enrolment, or add participants here."
@@ -50,3 +51,21 @@ class ParticipantPages(Page):
     def joined(self, row: Participant) -> SafeString:
         """Since when."""
         return marks.moment(row.joined_at)
+
+
+@admin.register(Operator)
+class OperatorPages(Page):
+    """Operators' accounts that belong to one organization; an account that is not here sees every one."""
+
+    list_display: Any = ["user", "organization"]
+    list_filter: Any = [("organization", SeenSelectFilter)]
+    list_filter_submit = True
+    list_select_related = ["user", "organization"]
+    autocomplete_fields = ["user", "organization"]
+    search_fields = ("user__username", "organization__name")
+    fields: Any = ["user", "organization"]
+    when_empty = "Every operator sees every organization. Limit an account to one here."
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Another account is another line."""
+        return ["user"] if obj else []

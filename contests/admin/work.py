@@ -13,10 +13,11 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, TextFilter
+from unfold.contrib.filters.admin import TextFilter
 from unfold.decorators import display
 
 from contests.models import Assignment, Participant
+from judging.admin.filters import SeenSelectFilter
 from judging.admin.jobs import JobPages
 from judging.admin.lanes import LanePages
 from judging.admin.rejudgings import RejudgingPages
@@ -39,7 +40,7 @@ class ContestJobPages(JobPages):
     """Jobs by activity, with who sent them."""
 
     list_display = ["name", "now", "from_whom", "pools", "hand_outs", "since"]
-    list_filter = [*JobPages.list_filter, (f"lane__{ACTIVITY}", AutocompleteSelectFilter)]
+    list_filter = [*JobPages.list_filter, (f"lane__{ACTIVITY}", SeenSelectFilter)]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         """Jobs with the name of their author."""
@@ -74,8 +75,8 @@ class ContestSubmissionPages(SubmissionPages):
     list_display = ["name", "from_whom", "attempt", "sent"]
     list_filter = [
         *SubmissionPages.list_filter,
-        (f"lane__{ACTIVITY}", AutocompleteSelectFilter),
-        ("lane__assignment__round", AutocompleteSelectFilter),
+        (f"lane__{ACTIVITY}", SeenSelectFilter),
+        ("lane__assignment__round", SeenSelectFilter),
         ByParticipant,
     ]
 
@@ -93,7 +94,9 @@ class ContestSubmissionPages(SubmissionPages):
 class ContestLanePages(LanePages):
     """Lanes by activity."""
 
-    list_filter = [*LanePages.list_filter, (ACTIVITY, AutocompleteSelectFilter)]
+    organization_path = f"{ACTIVITY}__organization"
+
+    list_filter = [*LanePages.list_filter, (ACTIVITY, SeenSelectFilter)]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Lane]:
         """Lanes with their assignment."""

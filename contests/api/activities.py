@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from contests import routing, taking_part
 from contests.api.documents import ActivityList, ActivityWithRounds, EnrolmentDocument
-from contests.api.door import PeoplesDoor, account, is_operator, operator
+from contests.api.door import PeoplesDoor, account, is_operator, only_of, operator
 from contests.api.inputs import Tags
 
 VIEW = "contests.view_activity"
@@ -24,13 +24,13 @@ class Activities(PeoplesDoor):
     @extend_schema(responses=ActivityList)
     def browse(self, request: Request) -> Response:
         """Those I take part in or may join; for operators all."""
-        found = taking_part.visible_to(account(request), everything=is_operator(request, VIEW))
+        found = taking_part.visible_to(account(request), everything=is_operator(request, VIEW), only=only_of(request))
         return Response(ActivityList({"activities": found}, context=_enrolled(request)).data)
 
     @extend_schema(responses=ActivityWithRounds)
     def retrieve(self, request: Request, slug: str) -> Response:
         """One with its rounds; with the problems of the rounds that have begun, for those who take part."""
-        seen = taking_part.look_into(account(request), slug, everything=is_operator(request, VIEW))
+        seen = taking_part.look_into(account(request), slug, everything=is_operator(request, VIEW), only=only_of(request))
         return Response(ActivityWithRounds(seen.activity, context=_enrolled(request) | {"shown": seen.shown}).data)
 
     @extend_schema(request=None, responses={200: EnrolmentDocument, 201: EnrolmentDocument})

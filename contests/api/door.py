@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from typing import IO, Any, ClassVar
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -16,8 +17,9 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 
 from contests.api.authentication import SessionLogin
-from judging.errors import MalformedJson, MalformedRequest, NotAllowed, PayloadTooLarge, ServerMaintenance, Unauthenticated
-from judging.models import Installation, Maintenance
+from contests.scope import organization_of
+from judging.errors import MalformedJson, MalformedRequest, NotAllowed, NotFound, PayloadTooLarge, ServerMaintenance, Unauthenticated
+from judging.models import Installation, Maintenance, Submission
 from judging.protocol.surface import Surface
 
 # What people send here besides programs is names and reasons.
@@ -86,10 +88,31 @@ def is_operator(request: Request, permission: str) -> bool:
     return not settings.OPERATOR_2FA or bool(getattr(user, "is_verified", bool)())
 
 
+def only_of(request: Request) -> UUID | None:
+    """The only organization whose work this account may see as an operator; None when it may see all."""
+    return organization_of(account(request))
+
+
+def is_operator_of(request: Request, permission: str, organization: UUID | None) -> bool:
+    """As is_operator, for the work of this organization (None: of none)."""
+    only = only_of(request)
+    return is_operator(request, permission) and (only is None or only == organization)
+
+
 def operator(request: Request, permission: str) -> str:
-    """The operator as the ledger names it. Raises NotAllowed."""
+    """The operator as the ledger names it, for what all organizations share. Raises NotAllowed."""
+    if not is_operator(request, permission) or only_of(request) is not None:
+        raise NotAllowed
+    return f"user:{account(request).pk}"
+
+
+def operator_of(request: Request, permission: str, submission: UUID) -> str:
+    """The same, for one submission. Raises NotAllowed, and NotFound for another organization's as for an unknown one."""
     if not is_operator(request, permission):
         raise NotAllowed
+    found = Submission.objects.filter(id=submission).values_list("organization", flat=True).first()
+    if (only := only_of(request)) is not None and only != found:
+        raise NotFound
     return f"user:{account(request).pk}"
 
 

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contests.api.documents import AttemptDocument, JobOpened, MaintenanceDocument
-from contests.api.door import PeoplesDoor, operator
+from contests.api.door import PeoplesDoor, operator, operator_of
 from contests.api.inputs import Level, Rejudge, WithReason
 from judging import queue
 from judging.errors import NotFound
@@ -23,7 +23,7 @@ class Judging(PeoplesDoor):
     @extend_schema(request=Rejudge, responses={201: JobOpened})
     def rejudge(self, request: Request, submission: UUID) -> Response:
         """Open another attempt; one that waits gives way to it, one that is held goes on."""
-        by = operator(request, "judging.rejudge_submission")
+        by = operator_of(request, "judging.rejudge_submission", submission)
         said = Rejudge.read(request)
         job = queue.rejudge(submission, by=by, reason=str(said["reason"]), urgent=bool(said["urgent"]))
         return Response(JobOpened({"jobId": job}).data, status=HTTPStatus.CREATED)
@@ -31,7 +31,7 @@ class Judging(PeoplesDoor):
     @extend_schema(request=WithReason, responses=AttemptDocument)
     def cancel(self, request: Request, submission: UUID, job: UUID) -> Response:
         """End an open attempt; who holds it is told that its lease is stale."""
-        by = operator(request, "judging.cancel_job")
+        by = operator_of(request, "judging.cancel_job", submission)
         attempt = Job.objects.filter(id=job, submission=submission)
         if not attempt.exists():
             raise NotFound

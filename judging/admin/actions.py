@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from django import forms
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
@@ -85,8 +85,10 @@ def act(
     variant: ActionVariant = ActionVariant.DEFAULT,
     fits: Callable[[Any], bool] = lambda row: True,
     then: str = "change",
+    shared: bool = False,
 ) -> Callable[[Act], Callable[..., HttpResponse]]:
     """An act on one row, or on none. `fits` says whether the row is in a state that allows it; `then` where to go.
+    `shared`: it tells of machines or pools, which are not for accounts that see one organization only.
 
     The permission is checked, the row looked up as its page would, and a refusal told with its code.
     """
@@ -95,6 +97,8 @@ def act(
         @wraps(verb)
         def run(page: Any, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
             row = _row(page, request, object_id, permission)
+            if shared and page.organization(request) is not None:
+                raise PermissionDenied
             posted = request.method == "POST"
             said = form(request.POST, request.FILES, request=request, row=row) if posted else form(request=request, row=row)
             if not posted or not said.is_valid():
@@ -105,7 +109,9 @@ def act(
                 return TemplateResponse(request, "operators/secret.html", {"secret": done, "next": _next(page, row, then)})
             return _go(request, _next(page, row, then))
 
-        return _described(run, title, permission, fits=fits, icon=icon, variant=variant, url_path=verb.__name__.replace("_", "-"), attrs={})
+        return _described(
+            run, title, permission, shared=shared, fits=fits, icon=icon, variant=variant, url_path=verb.__name__.replace("_", "-"), attrs={}
+        )
 
     return decorate
 
@@ -176,8 +182,13 @@ def reading_act(title: str, *, permission: str) -> Callable[[Reading], Callable[
 
 def offered(actions: Sequence[Any], request: HttpRequest, row: Any) -> list[Any]:
     """Those of Unfold's actions that this account may do, and that fit the row's state."""
-    allowed = [action for action in actions if request.user.has_perm(action.method.permission)]
+    allowed = [action for action in actions if request.user.has_perm(action.method.permission) and _concerns(action.method, request)]
     return [action for action in allowed if row is not None and action.method.fits(row)]
+
+
+def _concerns(method: Any, request: HttpRequest) -> bool:
+    site: Any = admin.site
+    return not method.shared or site.organization(request) is None
 
 
 def _described(run: B, title: str, permission: str, **more: Any) -> B:
@@ -196,6 +207,8 @@ def _row(page: Any, request: HttpRequest, object_id: str | None, permission: str
     if not request.user.has_perm(permission):
         raise PermissionDenied
     if object_id is None:
+        if not page.has_view_permission(request):
+            raise PermissionDenied
         return page.subject(request)  # type: ignore[no-any-return]
     row: Model | None = page.get_object(request, object_id)
     if row is None:

@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesCheckboxFilter, RangeDateTimeFilter
+from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RangeDateTimeFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
 from unfold.views import ChangeList
@@ -19,6 +19,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from judging import marks, overview, queue
 from judging.admin.actions import Reason, Said, act, actor, bulk_act
+from judging.admin.filters import SeenSelectFilter
 from judging.admin.pages import FoundById
 from judging.admin.rejudging import Rejudge
 from judging.admin.swearing import Sworn
@@ -45,7 +46,7 @@ class JobList(ChangeList):
         self.result_list = rows
 
 
-class HeldBy(AutocompleteSelectFilter):
+class HeldBy(SeenSelectFilter):
     """Jobs that a runner holds or has held."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
@@ -99,13 +100,14 @@ class JobPages(FoundById):
     list_filter: Any = [
         ("state", ChoicesCheckboxFilter),
         ("priority", ChoicesCheckboxFilter),
-        ("lane__problem", AutocompleteSelectFilter),
+        ("lane__problem", SeenSelectFilter),
         ("runner", HeldBy),
         ("created_at", RangeDateTimeFilter),
     ]
     list_filter_submit = True
     search_help_text = "The id of a job, submission or thread, or how it begins"
     also_found_by = ("submission", "thread")
+    organization_path = "thread__organization"
     when_empty = "Jobs appear here as soon as somebody submits. Reset the filters to see them all."
     actions = ["cancel_many"]
     actions_detail = ["rejudge", "give_back", "prioritise", "cancel", "void"]

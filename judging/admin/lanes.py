@@ -10,13 +10,14 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, BooleanRadioFilter
+from unfold.contrib.filters.admin import BooleanRadioFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
 from unfold.views import ChangeList
 
 from judging import marks, overview, queue
 from judging.admin.actions import Said, act
+from judging.admin.filters import SeenSelectFilter
 from judging.admin.opaque import document
 from judging.admin.pages import FoundById
 from judging.models import Job, Lane, Thread
@@ -59,7 +60,7 @@ class LanePages(FoundById):
 
     change_form_template = "operators/lane.html"
     list_display: Any = ["name", "waiting", "oldest", "in_pools", "able"]
-    list_filter: Any = [("active", BooleanRadioFilter), ("problem", AutocompleteSelectFilter)]
+    list_filter: Any = [("active", BooleanRadioFilter), ("problem", SeenSelectFilter)]
     list_filter_submit = True
     ordering = ["-active", "-id"]
     search_help_text = "The id of a lane, or how it begins"

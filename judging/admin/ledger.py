@@ -9,10 +9,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, RangeDateTimeFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, RangeDateTimeFilter
 from unfold.decorators import display
 
 from judging import marks
+from judging.admin.filters import SeenSelectFilter
 from judging.admin.pages import FoundById
 from judging.admin.timeline import actors
 from judging.models import Delivery, Job, LedgerRecord
@@ -44,8 +45,9 @@ class DeliveryPages(FoundById):
     """Every hand-out of a job to a runner."""
 
     change_form_template = "operators/delivery.html"
+    organization_path = "job__thread__organization"
     list_display: Any = ["number", "holder", "claimed", "ended", "how"]
-    list_filter: Any = [OpenOrEnded, ("runner", AutocompleteSelectFilter)]
+    list_filter: Any = [OpenOrEnded, ("runner", SeenSelectFilter)]
     list_filter_submit = True
     # Ids begin with their time, and this order has an index.
     ordering = ["-job_id", "-fence"]

@@ -12,13 +12,13 @@ from django.db.models import Max, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
 from judging import library, marks
 from judging.admin.actions import Reason, Said, act
+from judging.admin.filters import SeenSelectFilter
 from judging.admin.opaque import document
 from judging.admin.pages import Page, Watched
 from judging.errors import Refusal
@@ -101,6 +101,7 @@ class ProblemPages(Page):
 
     list_display: Any = ["name", "title", "kind", "newest", "max_deliveries"]
     search_fields = ("slug", "title")
+    organization_path = "organization"
     search_help_text = "A slug or a title"
     fields: Any = ["slug", "title", "problem_type", "external", "max_deliveries", "timeout_seconds", "adapter"]
     when_empty = "Make a problem here, give it a version with its package, then assign it to a round."
@@ -114,6 +115,12 @@ class ProblemPages(Page):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Lanes carry the type and the flag from when they were made: changing them here would change half of it."""
         return ["slug", "problem_type", "external"] if obj else []
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        """A new one belongs to the organization of whoever makes it."""
+        if not change:
+            obj.organization = self.organization(request)
+        super().save_model(request, obj, form, change)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody: versions, lanes and submissions refer to it."""
@@ -165,9 +172,10 @@ class VersionPages(Watched):
 
     change_form_template = "operators/version.html"
     list_display: Any = ["name", "size", "made"]
-    list_filter: Any = [("problem", AutocompleteSelectFilter)]
+    list_filter: Any = [("problem", SeenSelectFilter)]
     list_filter_submit = True
     search_fields = ("problem__slug",)
+    organization_path = "problem__organization"
     ordering = ["-created_at"]
     when_empty = "A version is made on its problem's page, from a package."
 

@@ -63,6 +63,8 @@ class Page(ModelAdmin):
     actions: Any = None
     when_empty = ""
     formfield_overrides = MOMENTS
+    organization_path: str | None = None
+    """From a row to the organization whose work it is; None for what all share, which limited accounts do not see."""
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The list, under its own name."""
@@ -79,7 +81,45 @@ class Page(ModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """What this account may see here; a row's own page shows no more."""
         found: QuerySet[Any] = super().get_queryset(request)
+        organization = self.organization(request)
+        if organization is None:
+            return found
+        return found.filter(**{self.organization_path: organization}) if self.organization_path else found.none()
+
+    def organization(self, request: HttpRequest) -> UUID | None:
+        """The only organization whose work this account may see; None when it may see all."""
+        site: Any = self.admin_site
+        found: UUID | None = site.organization(request)
         return found
+
+    def is_open_to(self, request: HttpRequest) -> bool:
+        """Whether this page is for accounts like this one at all."""
+        return self.organization_path is not None or self.organization(request) is None
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """As Django has it, where the page is open to the account."""
+        return self.is_open_to(request) and bool(super().has_module_permission(request))
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """As Django has it, where the page is open to the account."""
+        return self.is_open_to(request) and bool(super().has_view_permission(request, obj))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """As Django has it, where the page is open to the account."""
+        return self.is_open_to(request) and bool(super().has_add_permission(request))
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """As Django has it, where the page is open to the account."""
+        return self.is_open_to(request) and bool(super().has_change_permission(request, obj))
+
+    def get_field_queryset(self, db: Any, db_field: Any, request: HttpRequest) -> QuerySet[Any] | None:
+        """What may be chosen in a form: rows that this account sees on their own page."""
+        page = self.admin_site._registry.get(db_field.remote_field.model)
+        if self.organization(request) is None or page is None:
+            found: QuerySet[Any] | None = super().get_field_queryset(db, db_field, request)
+            return found
+        seen: QuerySet[Any] = page.get_queryset(request)
+        return seen
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """As Unfold makes it; what holds a moment says in which zone."""
@@ -113,7 +153,7 @@ class Watched(Page):
     sortable_by: Any = ()
     fields: Any = ()
 
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody: a verb makes these."""
         return False
 

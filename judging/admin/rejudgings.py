@@ -61,6 +61,7 @@ class RejudgingPages(FoundById):
     list_display: Any = ["name", "now", "how", "made"]
     list_filter: Any = [("state", ChoicesCheckboxFilter)]
     list_filter_submit = True
+    organization_path = "organization"
     when_empty = "Filter the submissions or tick some, then rejudge them: it is listed here with its progress."
     actions_detail = ["apply", "cancel"]
 

@@ -14,7 +14,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, FieldTextFilter, RangeDateTimeFilter
+from unfold.contrib.filters.admin import DropdownFilter, FieldTextFilter, RangeDateTimeFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
 
@@ -23,6 +23,7 @@ from judging.admin.actions import Reason, Said, act, actor, joint_act, reading_a
 from judging.admin.collecting import MOST_SUBMISSIONS, zipped
 from judging.admin.content import Shown, saved, shown
 from judging.admin.details import ROLE, Details, details_of
+from judging.admin.filters import SeenSelectFilter
 from judging.admin.opaque import Document, document
 from judging.admin.pages import FoundById
 from judging.admin.rejudging import Rejudge, RejudgeMany, in_words, wanted_by
@@ -67,7 +68,9 @@ class VerdictOfNewest(DropdownFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """The verdicts lately met."""
-        lately = Job.objects.filter(finished_at__isnull=False).order_by("-finished_at").values_list("result__verdict", flat=True)[:1000]
+        organization = model_admin.organization(request)
+        seen = Job.objects.filter(finished_at__isnull=False, **({"thread__organization": organization} if organization else {}))
+        lately = seen.order_by("-finished_at").values_list("result__verdict", flat=True)[:1000]
         return [(word, word) for word in sorted({word for word in lately if word})[: self.most_words]]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -75,7 +78,7 @@ class VerdictOfNewest(DropdownFilter):
         return queryset.filter(verdict=self.value()) if self.value() else queryset
 
 
-class JudgedBy(AutocompleteSelectFilter):
+class JudgedBy(SeenSelectFilter):
     """Submissions of which a runner holds or has held an attempt."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -135,7 +138,7 @@ class SubmissionPages(FoundById):
     list_filter: Any = [
         StateOfNewest,
         VerdictOfNewest,
-        ("lane__problem", AutocompleteSelectFilter),
+        ("lane__problem", SeenSelectFilter),
         ("jobs__runner", JudgedBy),
         Counted,
         ("created_at", RangeDateTimeFilter),
@@ -144,6 +147,7 @@ class SubmissionPages(FoundById):
     list_filter_submit = True
     search_help_text = "The id of a submission, its author or its thread, or how it begins"
     also_found_by = ("author", "thread")
+    organization_path = "organization"
     when_empty = "Submissions appear here as participants send them. Reset the filters to see them all."
     list_before_template = "operators/listed.html"
     actions = ["rejudge_many", "download_many"]
@@ -291,7 +295,7 @@ class SubmissionPages(FoundById):
         return TemplateResponse(request, "operators/all.html", self.admin_site.each_context(request) | context | {"back": back})
 
     def _begin(self, request: HttpRequest, ids: list[UUID], said: Said, *, chosen: str) -> Rejudging:
-        made = rejudging.begin(ids, by=actor(request), wanted=wanted_by(said, chosen=chosen, organization=None))
+        made = rejudging.begin(ids, by=actor(request), wanted=wanted_by(said, chosen=chosen, organization=self.organization(request)))
         return Rejudging.objects.get(id=made)
 
     @reading_act("Download the sources of the selected submissions", permission=READ_SOURCE)

@@ -104,7 +104,4 @@ def _item(batch: Rejudging, submission: UUID, run: int, elsewhere: dict[UUID, st
 def _elsewhere(submissions: Sequence[UUID]) -> dict[UUID, str]:
     """Those that another live rejudging has, each with the words for it."""
     live = RejudgingItem.objects.filter(submission__in=submissions, rejudging__state__in=LIVE).exclude(state=ItemState.SKIPPED)
-    return {
-        submission: f"rejudging …{str(batch)[-12:]} has it: {reason}"[:200]
-        for submission, batch, reason in live.values_list("submission", "rejudging", "rejudging__reason")
-    }
+    return {submission: f"rejudging …{str(batch)[-12:]} has it" for submission, batch in live.values_list("submission", "rejudging")}
