@@ -260,7 +260,7 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 # ASSIZE_SSL_REDIRECT: pages go to https; programs are never redirected (runner-protocol §1), a proxy refuses them http.
 SECURE_SSL_REDIRECT = _flag("ASSIZE_SSL_REDIRECT", default=PRODUCTION)
-SECURE_REDIRECT_EXEMPT = [r"^api/", r"^v0/", r"^v2/", r"^metrics$"]
+SECURE_REDIRECT_EXEMPT = [r"^api/", r"^v0/", r"^v2/"]
 # ASSIZE_HSTS_SECONDS: how long a browser insists on https. 0 while trying out, since it cannot be taken back.
 SECURE_HSTS_SECONDS = _number("ASSIZE_HSTS_SECONDS", 31_536_000 if PRODUCTION else 0)
 # Whether the domain's other hosts speak https too is their owner's to say, not this site's.
