@@ -10,9 +10,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from contests.models import Activity, Assignment, Round
 from judging import queue
+from judging.durable import one_transaction
 from judging.errors import NotFound
 from judging.models import Lane, Problem, ProblemVersion
 from runners.models import DEFAULT_POOL
@@ -36,6 +38,9 @@ def assign(
 ) -> Assignment:
     """Use a problem in a round, on a lane of its own. `config` is compact JSON or empty, gated by the caller."""
     with transaction.atomic():
+        _lock(round_.activity_id)
+        # Read under the lock: a retag that came first has changed what the caller read.
+        round_ = Round.objects.select_related("activity").get(id=round_.id)
         lane = Lane.objects.create(
             problem=problem,
             problem_type=problem.problem_type,
@@ -61,26 +66,42 @@ def configure(assignment: Assignment, *, config: str) -> None:
 
 
 def retag_activity(activity: UUID, *, pools: Iterable[str]) -> list[str]:
-    """Give an activity other pools; rounds with their own keep them. Raises NotFound, TagsCount, TagsLength.
-
-    The row first, then the lanes: a crash in between is repaired by saying it again.
-    """
+    """Give an activity other pools; rounds with their own keep them. Raises NotFound, TagsCount, TagsLength."""
     kept = clean_tags(pools, limits=settings.LIMITS)
-    if not Activity.objects.filter(id=activity).update(pools=kept):
-        raise NotFound
-    note_pools(kept)
-    lanes = Lane.objects.filter(assignment__round__activity=activity, assignment__round__pools=[])
-    queue.reroute(lanes.values_list("id", flat=True), pools=kept)
+    with one_transaction():
+        _lock(activity)
+        Activity.objects.filter(id=activity).update(pools=kept)
+        note_pools(kept)
+        _align(Round.objects.filter(activity=activity))
     return kept
 
 
 def retag_round(round_: UUID, *, pools: Iterable[str]) -> list[str]:
     """Give a round other pools; none means the activity's. Raises NotFound, TagsCount, TagsLength."""
     kept = clean_tags(pools, limits=settings.LIMITS)
-    if not Round.objects.filter(id=round_).update(pools=kept):
-        raise NotFound
-    note_pools(kept)
-    row = Round.objects.select_related("activity").get(id=round_)
-    lanes = Lane.objects.filter(assignment__round=round_)
-    queue.reroute(lanes.values_list("id", flat=True), pools=effective_pools(row))
+    with one_transaction():
+        activity = Round.objects.filter(id=round_).values_list("activity", flat=True).first()
+        if activity is None:
+            raise NotFound
+        _lock(activity)
+        Round.objects.filter(id=round_).update(pools=kept)
+        note_pools(kept)
+        _align(Round.objects.filter(id=round_))
     return kept
+
+
+def _lock(activity: UUID) -> None:
+    """One change of an activity's routing at a time.
+
+    Two at once would each write lanes by what they read of the other's row before it changed.
+    """
+    if Activity.objects.select_for_update(no_key=True).filter(id=activity).first() is None:
+        raise NotFound
+
+
+def _align(rounds: QuerySet[Round]) -> None:
+    """Write the effective pools of these rounds on their lanes, and tell who waits of the work in them."""
+    for round_ in rounds.select_related("activity"):
+        lanes = Lane.objects.filter(assignment__round=round_)
+        lanes.update(pools=effective_pools(round_))
+        queue.announce_work_of(lanes)

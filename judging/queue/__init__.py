@@ -47,7 +47,7 @@ from judging.queue.rejudge import rejudge
 from judging.queue.release import release
 from judging.queue.renew import Lease, renew
 from judging.queue.report import Report, Reported, report
-from judging.queue.reroute import pause, reroute, resume
+from judging.queue.reroute import announce_work_of, pause, reroute, resume
 from judging.queue.runners import approve, forget, retag, revoke
 from judging.queue.submit import NewSubmission, Receipt, SourceFile, known_key, sent_before, submit
 from judging.queue.switch import close_if_drained, switch_external, switch_maintenance
@@ -69,6 +69,7 @@ __all__ = [
     "Swept",
     "abandon",
     "add_channel_runner",
+    "announce_work_of",
     "approve",
     "attach",
     "attach_to_runner",

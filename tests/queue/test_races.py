@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from django.db import connection, connections, transaction
 
+from contests.models import Activity, Round
+from contests.routing import assign, retag_activity, retag_round
 from judging import queue
 from judging.errors import KeyReused, LeaseStale, Refusal, SubmissionLimit
-from judging.models import Job, LedgerRecord, Result, Submission, Thread
+from judging.models import Job, Lane, LedgerRecord, Problem, Result, Submission, Thread
 from judging.queue import ClaimedJob, Nothing, Receipt
 from runners.keys import new_id
 from tests.queue.conftest import ACCEPTED, OPERATOR, WRONG, claimed, release, renew, report, stored
@@ -321,3 +323,17 @@ def test_a_deleted_submission_makes_room_again(hall):
     queue.delete_submission(receipt.submission, by=OPERATOR, reason="withdrawn")
 
     assert hall.submit(author=author, at_most=1)
+
+
+def test_a_round_and_its_activity_retagged_at_once_leave_the_lanes_as_the_rows_say(hall):
+    activity = Activity.objects.create(slug="finals", title="Finals")
+    round_ = Round.objects.create(activity=activity, title="One")
+    lane = assign(round_, Problem.objects.get(), slug="A").lane_id
+    for n in range(10):
+        retag_round(round_.id, pools=[])
+        in_threads(
+            lambda: retag_activity(activity.id, pools=["hall"]),
+            lambda n=n: retag_round(round_.id, pools=[f"room {n}"]),
+        )
+
+        assert Lane.objects.get(id=lane).pools == [f"room {n}"]
