@@ -69,9 +69,11 @@ def _gave_up(record: Record, kind: RecordType, tale: Tale | None) -> bool:
     return kind is RecordType.REQUEUED and record.data.get("cause") == Cause.INFRASTRUCTURE
 
 
-def require_head(record: Record, open_rows: Collection[JobRow]) -> None:
+def require_head(record: Record, open_rows: Mapping[UUID, JobRow]) -> None:
     """Only a thread's head is handed out, and only while nothing of it runs (I1, I2). Raises Illegal."""
-    head = head_of(open_rows)
+    if len(open_rows) == 1 and record.job in open_rows:
+        return
+    head = head_of(open_rows.values())
     if head.running is not None:
         raise Illegal(f"leased while job {head.running} runs")
     if head.job != record.job:
@@ -80,7 +82,7 @@ def require_head(record: Record, open_rows: Collection[JobRow]) -> None:
 
 def require_successor(new: JobRow, due: Due | None, open_rows: Mapping[UUID, JobRow]) -> None:
     """A new job ends exactly what the rules make it replace, and draws the next attempt. Raises Illegal."""
-    if due is None and len(open_rows) == 0:
+    if due is None and not open_rows:
         return
     ended = due.ended if due else ()
     before = [row for row in open_rows.values() if row.id != new.id] + list(ended)

@@ -120,7 +120,7 @@ class Reading:
             groups.require_place(self.due, record, kind)
         groups.require_actor(record, kind, tale)
         if kind is _LEASED and not self.dark:
-            groups.require_head(record, self.open.values())
+            groups.require_head(record, self.open)
         if kind is _RECLAIMED:
             self._reclaim(record, tale)
             return
