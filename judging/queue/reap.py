@@ -14,8 +14,9 @@ from django.db import connection
 from judging.durable import one_look, one_transaction
 from judging.errors import Refusal
 from judging.hold import Hold, hold_job_unless_locked
-from judging.models import Job, Lane, Thread
+from judging.models import Job
 from judging.queue.process import left_over, process
+from judging.queue.rest import rest_lanes
 from judging.queue.switch import close_if_drained
 from judging.queue.work_off import work_off
 from judging.rows import JobRow
@@ -24,7 +25,6 @@ from judging.states import Cause, JobState, RecordType
 from runners.models import Runner, RunnerState
 
 log = structlog.get_logger()
-_BATCH = 500
 _DUE = """
 INSERT INTO judging_installation AS i (id, level, reason, external_judging, last_sweep_at, last_sweep)
 VALUES (1, 'open', '', false, judge_now(), '')
@@ -176,23 +176,6 @@ def _take_back(held: Hold, job: UUID, swept: Swept) -> None:
         held.move(job, RecordType.REQUEUED, actor="reaper", cause=Cause.REVOKED, token=str(row.token))
         held.returned(job, actor="reaper")
         swept.orphaned += 1
-
-
-def rest_lanes() -> int:
-    """Clear `active` on lanes with nothing claimable; how many.
-
-    The lane is locked first and looked at again in a new statement: work that becomes claimable holds the
-    lane FOR KEY SHARE until it commits, so it is either seen here, or sets `active` again after us.
-    """
-    with one_look():
-        idle = list(Lane.objects.filter(active=True).exclude(threads__claimable=True).values_list("id", flat=True)[:_BATCH])
-    rested = 0
-    for lane in idle:
-        with one_transaction():
-            locked = Lane.objects.select_for_update(skip_locked=True).filter(id=lane, active=True).first()
-            if locked and not Thread.objects.filter(lane=lane, claimable=True).exists():
-                rested += Lane.objects.filter(id=lane, active=True).update(active=False)
-    return rested
 
 
 def _note(swept: Swept) -> None:

@@ -8,7 +8,7 @@ from judging.durable import one_transaction
 from judging.errors import NotFound
 from judging.hold import hold_thread
 from judging.models import Submission
-from judging.queue.submit import open_job
+from judging.queue.opening import open_job
 from judging.text import storable
 from runners.keys import new_id
 

@@ -11,10 +11,10 @@ from django.db import IntegrityError, connection
 from judging.durable import one_transaction
 from judging.errors import KeyReused, SubmissionBusy, SubmissionLimit
 from judging.hold import Hold, hold_thread
-from judging.models import Lane, ProblemVersion, Submission, SubmissionFile, Thread, Ticket
+from judging.models import Submission, SubmissionFile, Thread, Ticket
+from judging.queue.opening import open_job
 from judging.records import canonical
-from judging.rules import priority_of, superseded_by_new
-from judging.states import OPEN, Priority, RecordType
+from judging.states import OPEN
 from runners.keys import new_id
 
 
@@ -145,6 +145,16 @@ def _open(held: Hold, new: NewSubmission, *, actor: str) -> Receipt:
         raise SubmissionBusy
     _must_leave_room(new)
     job = new_id()
+    submission = _store(held, new)
+    if new.key is not None:
+        _keep_receipt(held, new, new.key, job=job)
+    open_job(held, submission, job=job, attempt=1, urgent=new.urgent, actor=actor)
+    held.write()
+    return Receipt(submission.id, job)
+
+
+def _store(held: Hold, new: NewSubmission) -> Submission:
+    """The submission and its files, in their order."""
     submission = Submission.objects.create(
         id=new.id,
         thread_id=held.thread.id,
@@ -155,23 +165,24 @@ def _open(held: Hold, new: NewSubmission, *, actor: str) -> Receipt:
         props=new.props,
         created_at=held.at,
     )
-    if new.key is not None:
-        Ticket.objects.create(
-            organization=new.organization,
-            scope=new.scope,
-            key=new.key,
-            content=new.content(),
-            submission=submission,
-            job=job,
-            created_at=held.at,
-        )
     SubmissionFile.objects.bulk_create(
         SubmissionFile(submission=submission, position=place, name=file.name, file_name=file.file_name, file_id=file.file)
         for place, file in enumerate(new.files)
     )
-    open_job(held, submission, job=job, attempt=1, urgent=new.urgent, actor=actor)
-    held.write()
-    return Receipt(submission.id, job)
+    return submission
+
+
+def _keep_receipt(held: Hold, new: NewSubmission, key: str, *, job: UUID) -> None:
+    """What a repeat under this key is answered. Raises IntegrityError when a twin was first."""
+    Ticket.objects.create(
+        organization=new.organization,
+        scope=new.scope,
+        key=key,
+        content=new.content(),
+        submission_id=new.id,
+        job=job,
+        created_at=held.at,
+    )
 
 
 def _count_alone(new: NewSubmission) -> None:
@@ -187,32 +198,3 @@ def _must_leave_room(new: NewSubmission) -> None:
         return
     if Submission.objects.filter(author=new.author, lane=new.lane, deleted_at=None).count() >= new.at_most:
         raise SubmissionLimit
-
-
-def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urgent: bool, actor: str, reason: str | None = None) -> None:
-    """Open a job on a held thread; waiting jobs it replaces give way to it (seed 000, queue.md §4).
-
-    `reason` is the operator's, None for a first judging.
-    """
-    Submission.objects.filter(id=submission.id).update(attempts=attempt)
-    lane = Lane.objects.only("priority").get(id=submission.lane_id)
-    problem = ProblemVersion.objects.values_list("problem__max_deliveries", "problem__timeout_seconds")
-    cap, timeout = problem.get(id=submission.version_id)
-    replaced = superseded_by_new(held.jobs.values(), submission=submission.id, urgent=urgent)
-    for row in replaced:
-        held.move(row.id, RecordType.SUPERSEDED, actor=actor, by=str(job))
-    held.move(
-        job,
-        RecordType.SUBMITTED,
-        actor=actor,
-        thread=str(held.thread.id),
-        submission=str(submission.id),
-        lane=str(submission.lane_id),
-        version=str(submission.version_id),
-        attempt=attempt,
-        priority=int(priority_of(urgent=urgent, attempt=attempt, first=Priority(lane.priority))),
-        urgent=urgent,
-        cap=cap,
-        timeout=timeout,
-        reason=reason,
-    )

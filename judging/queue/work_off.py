@@ -18,7 +18,7 @@ from judging.errors import JobStateWrong, NotFound, Refusal
 from judging.hold import Hold, hold_thread
 from judging.models import ItemState, Job, Rejudging, RejudgingItem, RejudgingState, Result, Submission
 from judging.queue.cancel import cancel as cancel_job
-from judging.queue.submit import open_job
+from judging.queue.opening import open_job
 from judging.rejudging.counting import standing
 from judging.rules import superseded_by_new
 from judging.states import OPEN, JobState
