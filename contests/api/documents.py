@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.utils import Direction
@@ -14,8 +13,6 @@ from rest_framework import serializers
 from contests.models import Activity, Round
 from contests.sent import current, is_aside
 from judging.models import Job, Result, Submission
-from runners.clock import Clock
-from runners.models import Runner
 
 
 class Instant(serializers.DateTimeField):
@@ -136,7 +133,27 @@ class DeliveryDocument(Document):
         return delivery.ending or None
 
 
-class AttemptDocument(Document):
+class Judged:
+    """Of a document with the members verdict, score and maxScore: what they say."""
+
+    def counting(self, instance: Any) -> Result | None:
+        """The result that counts, if there is one."""
+        raise NotImplementedError
+
+    def get_verdict(self, instance: Any) -> str | None:
+        """The runner's word, while it counts."""
+        return getattr(self.counting(instance), "verdict", None) or None
+
+    def get_score(self, instance: Any) -> float | None:
+        """Points, if the problem's type gives any."""
+        return getattr(self.counting(instance), "score", None)
+
+    def get_maxScore(self, instance: Any) -> float | None:  # noqa: N802 - named by the member
+        """The most there could be."""
+        return getattr(self.counting(instance), "max_score", None)
+
+
+class AttemptDocument(Judged, Document):
     """One attempt at judging a submission. Reason and history are the operators' (`evidence` in the context)."""
 
     jobId = serializers.UUIDField(source="id")
@@ -160,17 +177,9 @@ class AttemptDocument(Document):
             del fields["reason"], fields["history"]
         return fields
 
-    def get_verdict(self, job: Job) -> str | None:
-        """The runner's word, while it counts."""
-        return getattr(_counting(job), "verdict", None) or None
-
-    def get_score(self, job: Job) -> float | None:
-        """Points, if the problem's type gives any."""
-        return getattr(_counting(job), "score", None)
-
-    def get_maxScore(self, job: Job) -> float | None:  # noqa: N802 - named by the member
-        """The most there could be."""
-        return getattr(_counting(job), "max_score", None)
+    def counting(self, instance: Job) -> Result | None:
+        """The attempt's own, unless it was voided."""
+        return _counting(instance)
 
     def get_voided(self, job: Job) -> bool | None:
         """Present when an operator took the result out of the count."""
@@ -186,7 +195,7 @@ def _counting(job: Job | None) -> Result | None:
     return getattr(job, "result", None) if job is not None and job.voided_at is None else None
 
 
-class SubmissionDocument(Document):
+class SubmissionDocument(Judged, Document):
     """A submission: what the attempt that speaks for it says, and all attempts, newest first."""
 
     id = serializers.UUIDField()
@@ -205,17 +214,9 @@ class SubmissionDocument(Document):
         """Absent once its jobs were removed with time."""
         return getattr(_speaking(submission), "state", None)
 
-    def get_verdict(self, submission: Submission) -> str | None:
-        """The runner's word, while it counts."""
-        return getattr(_result_of(submission), "verdict", None) or None
-
-    def get_score(self, submission: Submission) -> float | None:
-        """Points, if the problem's type gives any."""
-        return getattr(_result_of(submission), "score", None)
-
-    def get_maxScore(self, submission: Submission) -> float | None:  # noqa: N802 - named by the member
-        """The most there could be."""
-        return getattr(_result_of(submission), "max_score", None)
+    def counting(self, instance: Submission) -> Result | None:
+        """That of the attempt that speaks for it; an excluded submission has none."""
+        return None if instance.excluded_at else _counting(_speaking(instance))
 
     def get_excluded(self, submission: Submission) -> bool | None:
         """Present when an operator took the whole submission out of the count."""
@@ -230,60 +231,11 @@ def _speaking(submission: Submission) -> Job | None:
     return current(list(submission.jobs.all()))
 
 
-def _result_of(submission: Submission) -> Result | None:
-    """The result that counts; an excluded submission has none."""
-    return None if submission.excluded_at else _counting(_speaking(submission))
-
-
 class SubmissionList(Document):
     """A page of submissions, newest first; `before` asks for the next one, absent at the end."""
 
     submissions = SubmissionDocument(many=True)
     before = serializers.UUIDField(allow_null=True)
-
-
-class RunnerDocument(Document):
-    """A machine, for operators; read with `runners_now`."""
-
-    id = serializers.UUIDField()
-    fingerprint = serializers.CharField()
-    name = serializers.CharField()
-    product = serializers.CharField()
-    version = serializers.CharField()
-    problemTypes = serializers.ListField(source="problem_types", child=serializers.CharField())
-    external = serializers.BooleanField()
-    tags = serializers.ListField(child=serializers.CharField())
-    state = serializers.CharField()
-    connected = serializers.SerializerMethodField()
-    jobsDone = serializers.IntegerField(source="jobs_done")
-    registeredAt = Instant(source="registered_at")
-    approvedAt = Instant(source="approved_at")
-    revokedAt = Instant(source="revoked_at")
-    lastSeenAt = Instant(source="last_seen_at")
-
-    def get_connected(self, runner: Runner) -> bool:
-        """Whether it spoke lately, by the database's clock."""
-        now: datetime | None = getattr(runner, "now", None)
-        seen = runner.last_seen_at
-        return bool(now and seen and now - seen <= settings.LIMITS.connected_within)
-
-
-def runners_now() -> Any:
-    """All runners, newest first, each with the database's clock beside it."""
-    return Runner.objects.annotate(now=Clock()).order_by("-registered_at", "-id")
-
-
-class RunnerList(Document):
-    """All machines."""
-
-    runners = RunnerDocument(many=True)
-
-
-class RunnerRevoked(Document):
-    """A machine that judges no more, and the jobs it had to give back."""
-
-    runner = RunnerDocument()
-    returned = serializers.ListField(child=serializers.UUIDField())
 
 
 class JobOpened(Document):

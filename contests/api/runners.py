@@ -9,9 +9,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from contests.api.documents import RunnerDocument, RunnerList, RunnerRevoked, runners_now
 from contests.api.door import PeoplesDoor, operator
 from contests.api.inputs import Tags, WithReason
+from contests.api.machines import RunnerDocument, RunnerList, RunnerRevoked, runners_now
 from judging import queue
 
 
