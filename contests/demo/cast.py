@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID
@@ -73,31 +73,39 @@ class Cast:
         """
         if shutil.which("bwrap") is None:
             self._expose("bubblewrap is not installed here. To get it: apt-get install bubblewrap")
-        for name in NAMES:
-            self._start(name)
         try:
-            self._approve(operator)
+            self._begin(operator)
         except Died:
             refused = [child for child in self._runners.values() if child.exit_code == EXIT_REFUSED]
             if self._unsafe or not refused:
                 raise
             self._expose(refused[0].last_words())
             self.dismiss()
-            for name in NAMES:
-                self._start(name)
-            self._approve(operator)
+            self._begin(operator)
+
+    def _begin(self, operator: Caller) -> None:
+        """Start the runners and wait until each has been heard and is approved. Raises Died."""
+        for name in NAMES:
+            self._until_free(name)
+        heard = {fingerprint: row.get("lastSeenAt") for fingerprint, row in operator.runners().items()}
+        for name in NAMES:
+            self._start(name)
+        self._approve(operator, heard)
 
     def _expose(self, reason: str) -> None:
         self._unsafe = True
         self._say(f"{reason}{UNSAFE}")
 
     def _start(self, name: str) -> None:
-        self._until(lambda: is_free(self._state(name) / "lock"), waits_for=[])
+        self._until_free(name)
         agent = [sys.executable, "-m", "runners.agent", "run", "--server", self.base, "--name", name]
         argv = [*agent, "--state", str(self._state(name)), *(["--unsafe"] if self._unsafe else [])]
         if self._transport == "channel":
             argv += ["--transport", "channel", "--channel-key", str(self._channel_key(name))]
         self._runners[name] = Child(f"Runner {name}", argv, log=self.folder / f"{name}.log", env=DIRECT)
+
+    def _until_free(self, name: str) -> None:
+        self._until(lambda: is_free(self._state(name) / "lock"), waits_for=[])
 
     def _state(self, name: str) -> Path:
         return self.folder / name
@@ -111,8 +119,12 @@ class Cast:
         place.touch(mode=0o600)
         place.write_text(queue.replace_channel_key(runner, by=OPERATOR))
 
-    def _approve(self, operator: Caller) -> None:
-        """Approve the keys that are in our own runners' files, and nobody else's."""
+    def _approve(self, operator: Caller, heard: Mapping[str, str | None]) -> None:
+        """Approve the keys that are in our own runners' files, and nobody else's.
+
+        `heard` has when each was seen before. A key of an earlier demo is known and approved already: only when it is
+        seen anew has its runner begun, and has not refused this machine.
+        """
         waiting = set(self._runners)
 
         def approved() -> bool:
@@ -120,7 +132,7 @@ class Cast:
             for name in sorted(waiting):
                 key = self._state(name) / "key"
                 row = known.get(load_identity(key).fingerprint) if key.exists() else None
-                if row is not None:
+                if row is not None and row.get("lastSeenAt") != heard.get(row["fingerprint"]):
                     operator.approve(row["id"])
                     if self._transport == "channel":
                         self._hand_over_key(name, UUID(row["id"]))

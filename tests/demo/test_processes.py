@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from contests.demo import processes
-from contests.demo.cast import alone_in, free_port, is_free
+from contests.demo.cast import NAMES, Cast, alone_in, free_port, is_free
 from contests.demo.processes import Child, Died
+from runners.agent.identity import load_identity
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(60)"
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"
@@ -119,3 +120,43 @@ def test_two_demos_do_not_share_a_folder(tmp_path):
             pass
 
     assert is_free(tmp_path / "demo" / "lock")
+
+
+class Operator:
+    """Knows the runners' keys from an earlier demo; sees those anew that judge unprotected, since the others refuse."""
+
+    def __init__(self, cast):
+        self.cast = cast
+        self.keys = {name: load_identity(cast._state(name) / "key").fingerprint for name in NAMES}
+        self.approved = []
+
+    def runners(self):
+        seen = "now" if self.cast._unsafe and self.cast._runners else "before"
+        return {key: {"id": name, "fingerprint": key, "lastSeenAt": seen} for name, key in self.keys.items()}
+
+    def approve(self, runner):
+        self.approved.append(runner)
+
+
+def test_runners_known_from_an_earlier_demo_that_refuse_the_machine_start_again_unprotected(tmp_path, monkeypatch):
+    said = []
+    cast = Cast(port=1, folder=tmp_path, say=said.append)
+    for name in NAMES:
+        cast._state(name).mkdir()
+    refusing = "import sys, time; time.sleep(0.3); print('no control groups'); sys.exit(2)"
+
+    def start(name):
+        code = SLEEP if cast._unsafe else refusing
+        cast._runners[name] = Child(name, [sys.executable, "-c", code], log=tmp_path / f"{name}.log", env={})
+
+    monkeypatch.setattr(cast, "_start", start)
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/bwrap")
+    operator = Operator(cast)
+
+    cast.judge(operator)
+    cast.must_live()
+    cast.dismiss()
+
+    assert "no control groups" in said[0]
+    assert "WITHOUT ISOLATION" in said[0]
+    assert sorted(operator.approved) == list(NAMES)
