@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from types import FrameType
 
@@ -41,9 +42,11 @@ class Show:
         try:
             self._prepare(with_runners=with_runners)
             code = self._perform() if with_runners else AS_EXPECTED
-            self._say_addresses(with_runners=with_runners)
             if stay:
+                self._say_addresses(with_runners=with_runners)
                 self._stay()
+            else:
+                self._board.say(f"\nStopping. The logs are in {self._cast.folder}. Without --exit the site keeps running.")
         except KeyboardInterrupt:
             self._board.say("\nStopping.")
         finally:
@@ -119,7 +122,7 @@ class Show:
         return AS_EXPECTED if good else NOT_AS_EXPECTED
 
     def _say_addresses(self, *, with_runners: bool) -> None:
-        own = f"python -m runners.agent run --server {self._cast.base} --state DIR, then approve its key in the admin"
+        own = f"{sys.executable} -m runners.agent run --server {self._cast.base} --state DIR, then approve its key in the admin"
         runners = ", ".join(NAMES) if with_runners else f"none; one of ours: {own}"
         students = ", ".join(name for name, _ in seed.STUDENTS)
         self._board.say(
