@@ -1,9 +1,11 @@
 """The commands that keep a contest's tables small, and start its rehearsal over."""
 
+import io
 from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.core.management.base import CommandError
 
 from contests.models import Activity, Round
 from contests.retention import prune_activities, reset_rehearsal
@@ -85,3 +87,13 @@ def test_a_reset_rehearsal_starts_clean_and_fences_off_who_still_judges(activity
 def test_a_rehearsal_nobody_knows_is_not_found(transactional_db):
     with pytest.raises(NotFound):
         reset_rehearsal(new_id(), by="user:1", reason="over again")
+
+
+def test_a_rehearsal_is_not_reset_where_nobody_can_be_asked(activity, lane, monkeypatch):
+    factories.submission(lane)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        call_command("reset_rehearsal", "rehearsal")
+
+    assert Submission.objects.filter(deleted_at=None).exists()

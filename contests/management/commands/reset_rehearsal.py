@@ -27,7 +27,15 @@ class Command(BaseCommand):
         if activity is None:
             raise CommandError(f"There is no activity {slug!r}.")
         question = f"Withdraw every submission of “{activity.title}”? Their verdicts will not count. [y/N] "
-        if not yes and input(question).strip().lower() != "y":
+        if not yes and not self._agreed(question):
             raise CommandError("Nothing was changed.")
         withdrawn = reset_rehearsal(activity.id, by="system", reason="rehearsal reset")
         self.stdout.write(f"{withdrawn} submissions withdrawn")
+
+    def _agreed(self, question: str) -> bool:
+        """Nobody at the keyboard does not agree."""
+        try:
+            return input(question).strip().lower() == "y"
+        except EOFError:
+            self.stdout.write("")
+            return False
