@@ -200,3 +200,9 @@ def test_the_stock_pages_that_would_show_secrets_are_gone(client, admin):
 
     assert client.get(f"/admin/otp_totp/totpdevice/{device.id}/config/").status_code != 200
     assert client.get("/admin/otp_static/staticdevice/").status_code == 404
+
+
+def test_the_bare_name_leads_operators_to_their_pages(client):
+    answer = client.get("/")
+
+    assert (answer.status_code, answer["Location"]) == (302, "/admin/")
