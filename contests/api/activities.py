@@ -21,7 +21,7 @@ VIEW = "contests.view_activity"
 class Activities(PeoplesDoor):
     """Contests and courses."""
 
-    @extend_schema(responses=ActivityList)
+    @extend_schema(operation_id="activities_list", responses=ActivityList)
     def browse(self, request: Request) -> Response:
         """Those I take part in or may join; for operators all."""
         found = taking_part.visible_to(account(request), everything=is_operator(request, VIEW), only=only_of(request))

@@ -56,7 +56,7 @@ class Submissions(PeoplesDoor):
             headers={"Location": reverse("submission", kwargs={"slug": slug, "submission": receipt.submission})},
         )
 
-    @extend_schema(responses=SubmissionList, parameters=[BEFORE])
+    @extend_schema(operation_id="activities_submissions_list", responses=SubmissionList, parameters=[BEFORE])
     def browse(self, request: Request, slug: str) -> Response:
         """Mine in this activity, newest first; for operators everybody's."""
         evidence = _operates(request, slug)
