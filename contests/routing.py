@@ -47,6 +47,7 @@ def assign(
             external=problem.external,
             pools=effective_pools(round_),
             config=config,
+            version=version,
             priority=round_.activity.priority,
         )
         return Assignment.objects.create(
@@ -58,6 +59,13 @@ def assign(
             lane=lane,
             submission_limit=submission_limit,
         )
+
+
+def pin(assignment: UUID, version: ProblemVersion | None) -> None:
+    """Judge an assignment's work by this version from now on, rejudges too; None follows the newest."""
+    with transaction.atomic():
+        Assignment.objects.filter(id=assignment).update(version=version)
+        Lane.objects.filter(assignment=assignment).update(version=version)
 
 
 def configure(assignment: Assignment, *, config: str) -> None:

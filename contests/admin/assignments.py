@@ -102,7 +102,8 @@ class AssignmentPages(Page):
         """Make a new one with its lane, or write what was edited; both by routing."""
         said = form.cleaned_data
         if change:
-            obj.save(update_fields=[name for name in form.changed_data if name != "config"])
+            obj.save(update_fields=[name for name in form.changed_data if name not in {"config", "version"}])
+            routing.pin(obj.id, said["version"])
             routing.configure(obj, config=said["config"])
             return
         more = {name: said[name] for name in ("slug", "position", "version", "submission_limit", "config")}

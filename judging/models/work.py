@@ -17,8 +17,9 @@ PRIORITIES = [(member.value, member.name.lower()) for member in Priority]
 class Lane(models.Model):
     """How a stream of work is routed (architecture §2). `pools` are the effective ones, never empty.
 
-    `config` is compact JSON or empty, passed to runners verbatim. `active` says claimable work may be here:
-    set with the work, cleared by the sweep; it may be true in vain, never false in vain.
+    `config` is compact JSON or empty, passed to runners verbatim. `version` pins what rejudges judge by; None: the
+    newest. `active` says claimable work may be here: set with the work, cleared by the sweep; it may be true in vain,
+    never false in vain.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -27,6 +28,7 @@ class Lane(models.Model):
     external = models.BooleanField(default=False)
     pools = ArrayField(models.CharField(max_length=64))
     config = models.TextField(blank=True, default="")
+    version = models.ForeignKey(ProblemVersion, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     priority = models.PositiveSmallIntegerField(choices=PRIORITIES, default=Priority.CONTEST)
     paused_at = models.DateTimeField(null=True, blank=True, editable=False)
     paused_reason = models.CharField(max_length=500, blank=True, default="", editable=False)

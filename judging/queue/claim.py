@@ -24,10 +24,10 @@ from judging.states import Cause, RecordType
 CLAIM = f"""
 SELECT {COLUMNS}, p.answer, d.* FROM judge_pick(%s, true) p
 LEFT JOIN LATERAL judge_held(p.thread, NULL, false) h ON true
-LEFT JOIN LATERAL judge_document(CASE WHEN p.answer = 'ready' AND h.job_id = h.thread_head THEN h.job_submission_id END) d ON true
+LEFT JOIN LATERAL judge_document_of_job(CASE WHEN p.answer = 'ready' AND h.job_id = h.thread_head THEN h.job_id END) d ON true
 """
 _DOCUMENT = 7
-"""How many columns judge_document answers; the pick's answer stands before them."""
+"""How many columns judge_document_of_job answers; the pick's answer stands before them."""
 _LOOKS = 16
 """How often one claim looks: each look but the last may have ended a lapsed lease, or given up a job without hand-outs."""
 

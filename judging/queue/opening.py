@@ -16,9 +16,10 @@ def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urg
     `reason` is the operator's, None for a first judging.
     """
     Submission.objects.filter(id=submission.id).update(attempts=attempt)
-    lane = Lane.objects.only("priority").get(id=submission.lane_id)
+    lane = Lane.objects.only("priority", "version_id", "problem_id").get(id=submission.lane_id)
+    version = submission.version_id if attempt == 1 else _version_of_now(lane)
     problem = ProblemVersion.objects.values_list("problem__max_deliveries", "problem__timeout_seconds")
-    cap, timeout = problem.get(id=submission.version_id)
+    cap, timeout = problem.get(id=version)
     replaced = superseded_by_new(held.jobs.values(), submission=submission.id, urgent=urgent)
     for row in replaced:
         held.move(row.id, RecordType.SUPERSEDED, actor=actor, by=str(job))
@@ -29,7 +30,7 @@ def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urg
         thread=str(held.thread.id),
         submission=str(submission.id),
         lane=str(submission.lane_id),
-        version=str(submission.version_id),
+        version=str(version),
         attempt=attempt,
         priority=int(priority_of(urgent=urgent, attempt=attempt, first=Priority(lane.priority))),
         urgent=urgent,
@@ -37,3 +38,11 @@ def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urg
         timeout=timeout,
         reason=reason,
     )
+
+
+def _version_of_now(lane: Lane) -> UUID:
+    """What a rejudge judges by: the pinned version, else the newest. Mended data is why most rejudges are asked for."""
+    if lane.version_id is not None:
+        return lane.version_id
+    newest = ProblemVersion.objects.filter(problem=lane.problem_id).order_by("-number")
+    return newest.values_list("id", flat=True)[0]

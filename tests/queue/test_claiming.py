@@ -285,3 +285,25 @@ def test_an_active_lane_is_put_to_rest_by_the_sweep_and_woken_by_work(hall, box_
     assert not Lane.objects.get(id=hall.lane).active
     hall.submit()
     assert Lane.objects.get(id=hall.lane).active
+
+
+def test_a_rejudge_judges_by_the_newest_version_and_the_first_judging_by_what_was_sent_to(hall, box_1):
+    receipt = hall.submit()
+    newer = ProblemVersion.objects.create(problem=Problem.objects.get(), number=2, props='{"mended":true}')
+    first = claimed(box_1)
+    report(first)
+    hall.rejudge(receipt.submission)
+    again = claimed(box_1)
+
+    assert (first.row.version, first.version_props) == (hall.version, "")
+    assert (again.row.version, again.version_props) == (newer.id, '{"mended":true}')
+
+
+def test_a_rejudge_in_a_pinned_lane_keeps_to_the_pinned_version(hall, box_1):
+    receipt = hall.submit()
+    ProblemVersion.objects.create(problem=Problem.objects.get(), number=2)
+    Lane.objects.filter(id=hall.lane).update(version=hall.version)
+    report(claimed(box_1))
+    hall.rejudge(receipt.submission)
+
+    assert claimed(box_1).row.version == hall.version
