@@ -153,7 +153,7 @@ def test_runners_known_from_an_earlier_demo_that_refuse_the_machine_start_again_
     monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/bwrap")
     operator = Operator(cast)
 
-    cast.judge(operator)
+    cast.judge(operator)  # type: ignore[arg-type]
     cast.must_live()
     cast.dismiss()
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -329,11 +330,8 @@ def test_a_round_and_its_activity_retagged_at_once_leave_the_lanes_as_the_rows_s
     activity = Activity.objects.create(slug="finals", title="Finals")
     round_ = Round.objects.create(activity=activity, title="One")
     lane = assign(round_, Problem.objects.get(), slug="A").lane_id
-    for n in range(10):
+    for room in "abcdefghij":
         retag_round(round_.id, pools=[])
-        in_threads(
-            lambda: retag_activity(activity.id, pools=["hall"]),
-            lambda n=n: retag_round(round_.id, pools=[f"room {n}"]),
-        )
+        in_threads(partial(retag_activity, activity.id, pools=["hall"]), partial(retag_round, round_.id, pools=[room]))
 
-        assert Lane.objects.get(id=lane).pools == [f"room {n}"]
+        assert Lane.objects.get(id=lane).pools == [room]
