@@ -97,7 +97,7 @@ class PayloadTooLarge(Refusal):
 
 
 class LeaseStale(Refusal):
-    """This lease is no longer held: the job was reclaimed."""
+    """This lease is not held any more: the job was taken back, cancelled, or its result is in already."""
 
     code = "runner.lease.stale"
     status = HTTPStatus.FORBIDDEN
