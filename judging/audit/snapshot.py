@@ -10,7 +10,8 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.pq import Format
 
-from judging.ids import id_of
+from judging.ids import id_of_bytes
 from judging.models import Audit, AuditScope
 from judging.records import COLUMNS, Record, documents_digest
 from judging.replay import Handout, Judgement, Seal, StoredJob, Tables, ThreadColumns
@@ -110,19 +111,23 @@ class Stream:
     """Rows in the order of their first column, taken group by group."""
 
     def __init__(self, rows: Iterator[tuple[Any, ...]]) -> None:
-        self._rows = rows
-        self._next = next(rows, None)
+        self._groups = groupby(rows, key=itemgetter(0))
+        self.key: bytes | None = None
+        """The next group's; None at the end."""
+        self._rows: _Rows = ()
+        self._advance()
 
-    @property
-    def key(self) -> bytes | None:
-        """The next group's key; None at the end."""
-        return None if self._next is None else self._next[0]
+    def _advance(self) -> None:
+        self.key, group = next(self._groups, (None, ()))
+        self._rows = list(group)
 
-    def take(self, key: bytes) -> Iterator[tuple[Any, ...]]:
-        """The rows under a key, which must be the next; none when it is not."""
-        while self._next is not None and self._next[0] == key:
-            row, self._next = self._next, next(self._rows, None)
-            yield row
+    def take(self, key: bytes) -> _Rows:
+        """The rows under a key: those of the next group, or none."""
+        if key != self.key:
+            return ()
+        rows = self._rows
+        self._advance()
+        return rows
 
 
 @contextmanager
@@ -149,8 +154,8 @@ def threads(scope: Scope) -> Generator[ThreadView]:
     streams = {name: Stream(_rows(name, sql, scope)) for name, sql in STREAMS.items()}
     while keys := [stream.key for stream in streams.values() if stream.key is not None]:
         key = min(keys)
-        thread = _id(key)
-        rows = {name: list(stream.take(key)) for name, stream in streams.items()}
+        thread = id_of_bytes(key)
+        rows = {name: stream.take(key) for name, stream in streams.items()}
         records = [_record(thread, row) for row in rows.pop("records")]
         yield ThreadView(thread, records, _tables(**rows))
 
@@ -176,19 +181,13 @@ def _rows(name: str, sql: str, scope: Scope) -> Iterator[tuple[Any, ...]]:
 
 
 class _Ids(Loader):
-    """Equal ids are the same object, so that comparing them costs nothing: most of a row's columns are ids."""
+    """How ids are loaded: a good part of all columns are some."""
 
     format = Format.BINARY
 
     def load(self, data: Buffer) -> UUID:
         """The id in sixteen bytes."""
-        return _id(bytes(data))
-
-
-@lru_cache(maxsize=8192)
-def _id(raw: bytes) -> UUID:
-    digits = raw.hex()
-    return id_of(f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
+        return id_of_bytes(bytes(data))
 
 
 def _record(thread: UUID, row: tuple[Any, ...]) -> Record:
