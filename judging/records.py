@@ -109,9 +109,7 @@ class RowText(NamedTuple):
 
 
 _DEFAULTS = tuple([JobRow._field_defaults.get(name) for name in COLUMNS])
-_BLANK = RowText(
-    _DEFAULTS, tuple([f"{key}{_WORDS[type(value)](value)}" for key, value in zip(_KEYS, _DEFAULTS, strict=True)])
-)
+_BLANK = RowText(_DEFAULTS, tuple([f"{key}{_WORDS[type(value)](value)}" for key, value in zip(_KEYS, _DEFAULTS, strict=True)]))
 """A row of nothing but defaults: most columns of a new one are those."""
 
 
