@@ -47,7 +47,7 @@ class Room(Reason):
         free = Runner.objects.filter(state=RunnerState.APPROVED).exclude(id__in=taken).order_by("name", "id")
         self.machines = {row.id: row for row in free[:MOST_MACHINES]}
         field: Any = self.fields["runners"]
-        field.choices = [(str(row.id), f"{row.name}: {', '.join(row.pools)}") for row in self.machines.values()]
+        field.choices = [(str(row.id), f"{row.name}: {', '.join(sorted(row.pools))}") for row in self.machines.values()]
 
     def effects(self) -> Iterable[object]:
         """What is not reserved with it."""

@@ -37,8 +37,27 @@ def queued(count, *, foreign, pool="default", blocked=False):
     run("UPDATE judging_lane SET problem_type = %s, pools = %s WHERE id = ANY(%s)", foreign, [pool], into.lanes[:-1])
     fill(connection.connection, into, count, lanes=into.lanes[:-1], start="2020-01-01", blocked=blocked)
     fill(connection.connection, into, 20, lanes=into.lanes[-1:], start="2021-01-01")
-    run("VACUUM ANALYZE judging_thread, judging_job, judging_lane, judging_submission")
+    grow_old()
+    run(f"VACUUM ANALYZE judging_lane, {', '.join(LARGE)}")
     return runner
+
+
+def grow_old():
+    """A source for each submission, a past delivery and a record for each job: of an empty table every plan is a scan."""
+    with transaction.atomic():
+        run("SET LOCAL session_replication_role = replica")
+        run(
+            "INSERT INTO judging_submissionfile (submission_id, position, name, file_name, file_id)"
+            " SELECT id, 0, 'source', 'main.py', gen_random_uuid() FROM judging_submission"
+        )
+        run(
+            "INSERT INTO judging_delivery (token, job_id, fence, runner_id, claimed_at, ended_at, ending)"
+            " SELECT gen_random_uuid(), id, 1000, gen_random_uuid(), now(), now(), 'released' FROM judging_job"
+        )
+        run(
+            "INSERT INTO judging_ledgerrecord (thread, n, at, v, type, job, actor, data, after, hash)"
+            " SELECT gen_random_uuid(), 1, now(), 1, 'heard', id, 'system', '{}', '', '' FROM judging_job"
+        )
 
 
 def buffers(runner):
