@@ -14,6 +14,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -120,8 +121,10 @@ def run_suite(tree: Path) -> tuple[int | None, str]:
     try:
         printed, _ = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
+        return None, ""
+    finally:
         process.kill()
-        return None, process.communicate()[0]
+        process.wait()
     return process.returncode, printed
 
 
@@ -162,6 +165,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="only rules with one of these words")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="put the table into this page")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the copy is removed and the suite ended
     os.environ["ASSIZE_DATA"] = str(launch.data_folder())
     if not os.environ.get("DATABASE_URL"):
         embedded.export(launch.data_folder() / "postgres-test", durable=False)
