@@ -115,6 +115,25 @@ def test_a_verb_nests_in_no_other_transaction(hall, box_1):
             verb()
 
 
+def test_a_sweep_that_looked_before_a_renewal_leaves_the_lease(hall, box_1, clock, monkeypatch):
+    """What it found is looked at again under the lock (queue.md §5)."""
+    hall.submit()
+    job = claimed(box_1)
+    clock.forward(seconds=601)
+    looked = reap._lapsed
+
+    def look_then_be_overtaken():
+        found = looked()
+        renew(job)
+        return found
+
+    monkeypatch.setattr(reap, "_lapsed", look_then_be_overtaken)
+    swept = queue.sweep()
+
+    assert (swept.lapsed, swept.bad) == (0, 0)
+    assert stored(job.row.id).token == job.row.token
+
+
 def test_one_bad_row_never_stops_the_sweep(hall, box_1, clock, monkeypatch):
     receipts = [hall.submit() for _ in range(3)]
     for _ in receipts:
