@@ -16,8 +16,6 @@ from runners.handshake import spend
 from runners.models import Runner, RunnerState
 from runners.tags import clean_tags, note_pools
 
-__all__ = ["Clock", "Introduction", "approve", "clean_tags", "note_pools", "register", "revoke"]
-
 
 @dataclass(frozen=True, slots=True)
 class Introduction:

@@ -15,7 +15,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from contests import routing
-from contests.admin.activities import ability
+from contests.admin.routed import ability
 from contests.models import Assignment
 from judging import marks
 from judging.admin.filters import SeenSelectFilter

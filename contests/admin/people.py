@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from contests.models import Operator, Participant
+from contests.models import Participant
 from judging import marks
 from judging.admin.filters import SeenSelectFilter
 from judging.admin.pages import Page
@@ -51,21 +51,3 @@ class ParticipantPages(Page):
     def joined(self, row: Participant) -> SafeString:
         """Since when."""
         return marks.moment(row.joined_at)
-
-
-@admin.register(Operator)
-class OperatorPages(Page):
-    """Operators' accounts that belong to one organization; an account that is not here sees every one."""
-
-    list_display: Any = ["user", "organization"]
-    list_filter: Any = [("organization", SeenSelectFilter)]
-    list_filter_submit = True
-    list_select_related = ["user", "organization"]
-    autocomplete_fields = ["user", "organization"]
-    search_fields = ("user__username", "organization__name")
-    fields: Any = ["user", "organization"]
-    when_empty = "Every operator sees every organization. Limit an account to one here."
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Another account is another line."""
-        return ["user"] if obj else []

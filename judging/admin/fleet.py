@@ -20,7 +20,7 @@ from judging.admin.swearing import Sworn
 from judging.models import Job
 from judging.states import JobState
 from judging.waiting import Need, Squad, stranded, strength, without
-from runners.enrol import Clock
+from runners.clock import Clock
 from runners.models import DEFAULT_POOL, ChannelKey, Runner, RunnerState
 
 MOST_NAMED = 8

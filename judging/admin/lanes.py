@@ -23,7 +23,7 @@ from judging.admin.pages import FoundById
 from judging.models import Job, Lane, Thread
 from judging.states import JobState
 from judging.waiting import Need, strength
-from runners.enrol import Clock
+from runners.clock import Clock
 
 
 def need_of(lane: Lane) -> Need:

@@ -17,7 +17,7 @@ from judging.admin.filters import SeenSelectFilter
 from judging.admin.pages import FoundById
 from judging.admin.timeline import actors
 from judging.models import Delivery, Job, LedgerRecord
-from runners.enrol import Clock
+from runners.clock import Clock
 
 STILL_HELD = "held"
 ENDINGS = ("reported", "released", "expired", "requeued", "failed", "cancelled")

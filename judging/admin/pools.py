@@ -12,8 +12,8 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminT
 from judging.admin.actions import Dialog
 from judging.errors import Refusal
 from judging.waiting import Need
-from runners.enrol import clean_tags
 from runners.models import Pool
+from runners.tags import clean_tags
 
 MOST_POOLS = 500
 

@@ -24,7 +24,7 @@ from judging.admin.opaque import document
 from judging.admin.pages import Watched
 from judging.models import Delivery, Job, RunnerAttachment
 from judging.states import JobState
-from runners.enrol import Clock
+from runners.clock import Clock
 from runners.models import Pool, Runner, RunnerState
 
 MOST_DELIVERIES = 30
