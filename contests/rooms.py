@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import connection
 
-from contests.models import Activity, Round
+from contests.errors import RoomTaken
+from contests.models import Activity, Reservation, ReservedRunner, Round
 from contests.routing import retag_activity, retag_round
 from judging import queue
+from judging.durable import one_transaction
 from judging.errors import MalformedRequest
-from runners.models import Pool, Runner, RunnerState
+from runners.models import DEFAULT_POOL, Pool, Runner, RunnerState
 from runners.tags import clean_tags
 
 _USE = """
@@ -48,13 +50,15 @@ def use() -> dict[str, Use]:
 def rename(pool: str, *, to: str) -> Use:
     """Give a pool another name everywhere; where that name is used already the two become one. What was changed.
 
-    Machines get the new name beside the old one first, so that at no moment is there work that nobody serves.
-    Raises MalformedRequest when the name is none, TagsCount, TagsLength.
+    Machines get the new name beside the old one first, so that at no moment is there work that nobody serves. What
+    reservations keep to put back is renamed with it. Raises MalformedRequest when the name is none, TagsCount,
+    TagsLength, RoomTaken when a reserved room would become one with another pool.
     """
     names = clean_tags([to], limits=settings.LIMITS)
     if not names or names == [pool]:
         raise MalformedRequest("The new name must be another one.")
     new = names[0]
+    _must_stay_apart(pool, new)
     machines = Runner.objects.filter(tags__contains=[pool]).exclude(state=RunnerState.REVOKED)
     moved = list(machines.values_list("id", "tags"))
     for id_, tags in moved:
@@ -67,8 +71,38 @@ def rename(pool: str, *, to: str) -> Use:
         retag_round(id_, pools=_renamed(pools, pool, new))
     for id_, tags in moved:
         queue.retag(id_, tags=_renamed(tags, pool, new))
+    _rename_reserved(pool, new)
     Pool.objects.filter(name=pool).delete()
     return Use(len(moved), len(rounds), len(activities))
+
+
+def _must_stay_apart(pool: str, new: str) -> None:
+    """A room reserved for one contest serves nobody else: no other pool may become one with it.
+
+    What its own machines and activity carry already is what a rename that was cut off has left.
+    """
+    if Reservation.objects.filter(pool=new).exists():
+        raise RoomTaken(f"{new} is reserved for {Reservation.objects.get(pool=new).activity}; give that room back first.")
+    room = Reservation.objects.filter(pool=pool).first()
+    if room is None:
+        return
+    others = (
+        Runner.objects.filter(tags__contains=[new]).exclude(id__in=room.runners.values("runner")).exclude(state=RunnerState.REVOKED),
+        Activity.objects.filter(pools__contains=[new]).exclude(id=room.activity_id),
+        Round.objects.filter(pools__contains=[new]).exclude(activity=room.activity_id),
+    )
+    if new == DEFAULT_POOL or any(found.exists() for found in others):
+        raise RoomTaken(f"{pool} is a reserved room, and {new} is in use: the two cannot become one.")
+
+
+def _rename_reserved(pool: str, new: str) -> None:
+    """The room's own name, and what activities and machines are to get back, last: a rename that was cut off says it again."""
+    with one_transaction():
+        for each in Reservation.objects.select_for_update().filter(pools_before__contains=[pool]):
+            Reservation.objects.filter(id=each.id).update(pools_before=_renamed(each.pools_before, pool, new))
+        for kept in ReservedRunner.objects.select_for_update().filter(tags_before__contains=[pool]):
+            ReservedRunner.objects.filter(id=kept.id).update(tags_before=_renamed(kept.tags_before, pool, new))
+        Reservation.objects.filter(pool=pool).update(pool=new)
 
 
 def _renamed(names: list[str], old: str, new: str) -> list[str]:

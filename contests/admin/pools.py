@@ -16,7 +16,7 @@ from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from contests import rooms
-from contests.models import Activity, Round
+from contests.models import Activity, Reservation, Round
 from judging import marks
 from judging.admin.actions import Reason, Said, act
 from judging.admin.pages import Page
@@ -51,6 +51,8 @@ class NewName(Reason):
         use = rooms.use().get(self.row.name, rooms.Use())
         yield f"{use.runners} machines, {use.activities} activities and {use.rounds} rounds carry the name now."
         yield "If the new name is in use already, the two pools become one. That cannot be told apart again."
+        if (room := Reservation.objects.filter(pool=self.row.name).select_related("activity").first()) is not None:
+            yield f"It is the room reserved for {room.activity}, which keeps it under the new name; that must be nobody else's."
 
 
 def _has_own_name(row: Pool) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contests import reserving, routing
+from contests import reserving, rooms, routing
 from contests.errors import RoomTaken
 from contests.models import Activity, Reservation, Round
 from judging import queue
@@ -139,3 +139,57 @@ def test_nothing_is_given_back_twice(client, finals):
 def test_reserving_needs_its_permission(staff, finals, boxes):
     assert reserve(staff("contests.view_activity", "contests.retag_activity"), finals, boxes).status_code == 403
     assert not Reservation.objects.exists()
+
+
+@pytest.fixture
+def room(finals, boxes):
+    """The first two machines, reserved as room-1."""
+    return reserving.reserve(finals.id, runners=[box.id for box in boxes[:2]], pool="room-1")
+
+
+def test_a_reserved_room_keeps_its_reservation_under_another_name(finals, boxes, room):
+    rooms.rename("room-1", to="aula")
+    renamed = (tags(boxes), pools(finals), Reservation.objects.get().pool)
+
+    assert reserving.give_back(finals.id) == "aula"
+    assert renamed == ([["aula"], ["aula"], ["gpu", "hall-a"]], (["aula"], [["aula"]]), "aula")
+    assert (tags(boxes), pools(finals)) == ([["hall-a"], [], ["gpu", "hall-a"]], (["hall-a"], [["hall-a"]]))
+
+
+def test_what_is_to_be_given_back_follows_a_pool_to_its_new_name(finals, boxes, room):
+    rooms.rename("hall-a", to="hall-z")
+
+    reserving.give_back(finals.id)
+
+    assert (tags(boxes), pools(finals)) == ([["hall-z"], [], ["gpu", "hall-z"]], (["hall-z"], [["hall-z"]]))
+    assert not Pool.objects.filter(name="hall-a").exists()
+
+
+@pytest.mark.parametrize(("old", "new"), [("hall-a", "room-1"), ("room-1", "hall-a"), ("room-1", "default")])
+def test_a_reserved_room_never_becomes_one_with_another_pool(client, room, boxes, old, new):
+    pool, _ = Pool.objects.get_or_create(name=old)
+    before = (tags(boxes), pools(room.activity))
+
+    asked = words(client.get(f"/admin/runners/pool/{pool.id}/rename/"))
+    client.post(f"/admin/runners/pool/{pool.id}/rename/", {"name": new, "reason": "new signs"})
+
+    assert ("reserved for Finals" in asked) is (old == "room-1")
+    assert "(room.taken)" in " ".join(told(client))
+    assert (tags(boxes), pools(room.activity)) == before
+    assert Reservation.objects.get().pool == "room-1"
+
+
+def test_a_rename_that_was_cut_off_is_finished_by_saying_it_again(finals, boxes, room, monkeypatch):
+    def cut(*_):
+        raise ConnectionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rooms, "_rename_reserved", cut)
+        with pytest.raises(ConnectionError):
+            rooms.rename("room-1", to="aula")
+
+    rooms.rename("room-1", to="aula")
+
+    assert Reservation.objects.get().pool == "aula"
+    assert reserving.give_back(finals.id) == "aula"
+    assert pools(finals) == (["hall-a"], [["hall-a"]])
