@@ -11,10 +11,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 
 from contests.models import Activity, Participant
 from judging.errors import NotFound
@@ -22,6 +24,7 @@ from judging.errors import NotFound
 MOST_LINES = 5000
 HEADINGS = {"login", "username", "user", "login name"}
 SHOWN_LENGTH = 200
+UNTOLD = "joins; gets an account if there is none of this name, else keeps its own password"
 
 
 @dataclass(slots=True)
@@ -70,19 +73,30 @@ def _mark_repeats(lines: list[Line]) -> None:
             line.faults.append("this login name comes more than once")
 
 
-def check(activity: UUID, lines: list[Line]) -> None:
-    """Add to each line the faults and notes that only the accounts and the activity know. Two queries for any number."""
+def check(activity: UUID, lines: list[Line], *, only: UUID | None = None) -> None:
+    """Add to each line the faults and notes that only the accounts and the activity know. A few queries for any number.
+
+    `only` is the one organization that whoever asks may see: of an account that never took part there nothing is told,
+    not even that there is one.
+    """
     logins = [line.login for line in lines]
-    known = {user.username: user for user in User.objects.filter(username__in=logins)}
+    known = {user.username: user for user in _accounts(logins, only)}
     there = set(Participant.objects.filter(activity=activity, user__in=known.values()).values_list("user__username", flat=True))
     for line in lines:
         user = known.get(line.login)
         if user is None:
             line.faults += _faults_of_account(line)
-        elif user.is_staff:
+            line.note = line.note if only is None else UNTOLD
+        elif user.is_staff and only is None:
             line.faults.append("this is an operator's account")
         else:
             line.note = "takes part already" if line.login in there else "known account, joins; its password stays"
+
+
+def _accounts(logins: list[str], only: UUID | None) -> QuerySet[User]:
+    """The accounts of these names, those alone that have taken part in something of this organization, if one is named."""
+    found = User.objects.filter(username__in=logins)
+    return found if only is None else found.filter(participations__activity__organization=only).distinct()
 
 
 def _faults_of_account(line: Line) -> list[str]:
@@ -103,14 +117,20 @@ def _faults_of_account(line: Line) -> list[str]:
     return faults
 
 
-def take_in(activity: UUID, lines: list[Line]) -> int:
-    """Make the accounts and places that are missing, all or none; how many new places. Raises NotFound."""
+def take_in(activity: UUID, lines: list[Line], *, only: UUID | None = None) -> int:
+    """Make the accounts and places that are missing, all or none; how many new places. Raises NotFound.
+
+    For `only` see `check`: there a password costs its hash whether it is used or not, so that time tells nothing either.
+    """
     if not Activity.objects.filter(id=activity).exists():
         raise NotFound
     with transaction.atomic():
         known = {user.username: user for user in User.objects.filter(username__in=[line.login for line in lines])}
         taken = 0
         for line in lines:
-            user = known.get(line.login) or User.objects.create_user(line.login, password=line.password or None)
+            user = known.get(line.login)
+            if user is not None and only is not None:
+                make_password(line.password or None)
+            user = user or User.objects.create_user(line.login, password=line.password or None)
             taken += Participant.objects.get_or_create(activity_id=activity, user=user, defaults={"name": line.name})[1]
     return taken

@@ -22,12 +22,19 @@ class Seen:
     shown: frozenset[UUID]
 
 
-def activity_of(slug: str) -> Activity:
-    """The activity of this name. Raises NotFound."""
+def activity_of(slug: str, user: User | None = None, *, only: UUID | None = None) -> Activity:
+    """The activity of this name. Raises NotFound; with `only`, for one that the account is not to know of, too."""
     found = Activity.objects.filter(slug=slug).first()
-    if found is None:
+    if found is None or is_hidden(found, user, only=only):
         raise NotFound
     return found
+
+
+def is_hidden(activity: Activity, user: User | None, *, only: UUID | None) -> bool:
+    """Whether an operator of `only` is not to know that there is this activity: another's, and as a participant no part in it."""
+    if only is None or activity.organization_id == only or activity.enrolment_open:
+        return False
+    return not Participant.objects.filter(user=user, activity=activity).exists()
 
 
 def enrolled_in(user: User) -> set[UUID]:
@@ -47,10 +54,11 @@ def visible_to(user: User, *, everything: bool, only: UUID | None = None) -> Que
 def look_into(user: User, slug: str, *, everything: bool, only: UUID | None = None) -> Seen:
     """What an account may see inside an activity: problems of begun rounds, if it takes part. As for `visible_to`.
 
-    Raises NotFound for an unknown one, NotEnrolled for one that the account neither takes part in nor may join.
+    Raises NotFound for an unknown one and, to an operator of one organization, for another's; NotEnrolled for one that
+    the account neither takes part in nor may join.
     """
     found = Activity.objects.filter(slug=slug).prefetch_related("rounds__assignments__problem").first()
-    if found is None:
+    if found is None or is_hidden(found, user, only=only):
         raise NotFound
     everything = everything and only in (None, found.organization_id)
     takes_part = Participant.objects.filter(user=user, activity=found).exists()
@@ -59,9 +67,9 @@ def look_into(user: User, slug: str, *, everything: bool, only: UUID | None = No
     return Seen(found, _shown(found, begun_only=not everything) if everything or takes_part else frozenset())
 
 
-def enrol(user: User, slug: str) -> tuple[Participant, bool]:
+def enrol(user: User, slug: str, *, only: UUID | None = None) -> tuple[Participant, bool]:
     """The account's place in an activity, and whether it is new. Raises NotFound, EnrolmentClosed."""
-    activity = activity_of(slug)
+    activity = activity_of(slug, user, only=only)
     there = Participant.objects.select_related("activity").filter(activity=activity, user=user).first()
     if there is not None:
         return there, False

@@ -146,5 +146,5 @@ class ActivityPages(Settled):
     )
     def take_in(self, request: HttpRequest, row: Activity, said: Said) -> str:
         """Make accounts and places for a list of participants."""
-        taken = roster.take_in(row.id, said["lines"])
+        taken = roster.take_in(row.id, said["lines"], only=self.organization(request))
         return f"{taken} participant{'' if taken == 1 else 's'} joined {row.title}."

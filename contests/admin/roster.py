@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.contrib import admin
 from django.utils.html import format_html, format_html_join
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
@@ -54,7 +55,7 @@ class Roster(Reason):
         """The lines. Refuses while one has a fault, and until they were seen."""
         said: dict[str, Any] = super().clean() or {}
         self.lines = roster.read(self._text(said))
-        roster.check(self.row.id, self.lines)
+        roster.check(self.row.id, self.lines, only=admin.site.organization(self.request))  # type: ignore[attr-defined]
         faulty = sum(bool(line.faults) for line in self.lines)
         if not self.lines:
             self.add_error("table", "There is no line in it.")

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import uuid
 from typing import Any
 
 import pytest
@@ -15,11 +16,11 @@ from contests import reserving, routing
 from contests.models import Activity, Assignment, Operator, Organization, Participant, Round
 from contests.submit import submit
 from judging import queue, rejudging
-from judging.models import Delivery, Job, Problem, ProblemVersion, Rejudging, Submission
+from judging.models import Delivery, Job, Lane, Problem, ProblemVersion, Rejudging, Submission, Verification
 from judging.queue import Report, SourceFile
 from judging.rejudging import Wanted
 from tests import factories
-from tests.admin.reading import words
+from tests.admin.reading import told, words
 
 pytestmark = pytest.mark.django_db
 ROLES = ["administrator", "contest operator", "judge", "observer"]
@@ -32,6 +33,7 @@ OWNED = {
     "judging.Problem": "problem",
     "judging.ProblemVersion": "version",
     "judging.Rejudging": "rejudging",
+    "judging.Verification": "verification",
     "contests.Organization": "organization",
     "contests.Activity": "activity",
     "contests.Round": "round",
@@ -65,6 +67,8 @@ class House:
         self.delivery = Delivery.objects.get(job=self.job)
         wanted = Wanted(reason=f"{word} tests", organization=self.organization.id, aside=True)
         self.rejudging = Rejudging.objects.get(id=rejudging.begin([self.submission.id], by="user:1", wanted=wanted))
+        lane = Lane.objects.create(problem=self.problem, problem_type=self.problem.problem_type, pools=["default"])
+        self.verification = Verification.objects.create(version=self.version, lane=lane, by="user:1", reason=f"{word} tests")
 
     def account(self, role):
         """A browser of an operator of this house."""
@@ -326,6 +330,88 @@ def test_only_administrators_of_the_whole_limit_operators(houses):
     assert answer.status_code == 403
 
 
+ASKED = [
+    ("get", ""),
+    ("get", "/submissions"),
+    ("get", "/submissions/00000000-0000-7000-8000-000000000000"),
+    ("post", "/enrolment"),
+    ("post", "/problems/A/submissions"),
+    ("post", "/tags"),
+]
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(("method", "rest"), ASKED)
+def test_another_s_activity_is_answered_as_one_that_is_not_there(houses, role, method, rest):
+    client = houses[0].account(role)
+
+    theirs, unknown = (getattr(client, method)(f"/api/v1/activities/{slug}{rest}") for slug in ("theirs-cup", "nobody-cup"))
+
+    assert theirs.status_code in {403, 404}
+    assert (theirs.status_code, theirs.json()) == (unknown.status_code, unknown.json())
+
+
+def test_what_an_operator_takes_part_in_elsewhere_stays_open(houses):
+    ours, theirs = houses
+    client = ours.account("contest operator")
+    user = Operator.objects.get().user
+    Participant.objects.create(activity=theirs.activity, user=user, name="a guest")
+
+    answers = [client.get(f"/api/v1/activities/theirs-cup{rest}") for rest in ("", "/submissions")]
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[1].json()["submissions"] == []
+
+
+@pytest.mark.parametrize("page", ["change", "history"])
+@pytest.mark.parametrize("label", OWNED)
+def test_another_s_page_is_answered_as_one_that_is_not_there(houses, label, page):
+    client, foreign = houses[0].account("contest operator"), getattr(houses[1], OWNED[label])
+
+    def answered(id_):
+        answer = client.get(route(label, page, id_))
+        said = [answer.headers.get("Location", ""), words(answer), *told(client)]
+        return answer.status_code, [each.replace(str(id_), "ID") for each in said]
+
+    assert answered(foreign.pk) == answered(uuid.uuid4())
+
+
+def test_a_roster_tells_nothing_of_accounts_elsewhere(houses):
+    ours, _ = houses
+    User.objects.create_user("theirs-chief", is_staff=True)
+    client = ours.account("contest operator")
+    table = (
+        "theirs-pupil, One, long-enough-word\nnobody-yet, Two, long-enough-word\ntheirs-chief, Three, long-enough-word\nours-pupil, Four"
+    )
+
+    def take_in(**said):
+        address = f"/admin/contests/activity/{ours.activity.id}/take-in/"
+        return words(client.post(address, {"reason": "list", "table": table} | said))
+
+    seen = take_in()
+    take_in(sure="on")
+
+    assert seen.count("joins; gets an account if there is none of this name") == 3
+    assert "takes part already" in seen
+    assert "operator" not in seen.split("Look at the lines above")[0]
+    assert Participant.objects.filter(activity=ours.activity).count() == 4
+    assert not User.objects.get(username="theirs-pupil").has_usable_password()
+
+
+def test_a_bad_password_is_a_fault_whether_there_is_an_account_or_not(houses):
+    ours, _ = houses
+    client = ours.account("contest operator")
+    address = f"/admin/contests/activity/{ours.activity.id}/take-in/"
+
+    known, unknown = (
+        words(client.post(address, {"reason": "list", "table": f"{login}, One, 123"})).replace(login, "LOGIN")
+        for login in ("theirs-pupil", "nobody-yet")
+    )
+
+    assert "too short" in known
+    assert known == unknown
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_the_interface_for_programs_keeps_to_ours(houses, role):
     ours, theirs = houses
@@ -345,8 +431,8 @@ def test_the_interface_for_programs_keeps_to_ours(houses, role):
     ]
 
     assert activities == {"ours-cup"}
-    assert (reads, one) == ([200, 403], [200, 404])
-    assert inside.status_code == 403
+    assert (reads, one) == ([200, 404], [200, 404])
+    assert inside.status_code == 404
     assert rejudged == ([403, 403] if role == "observer" else [201, 404])
     assert cancel.status_code in {403, 404}
     assert shared == [403, 403, 403]
