@@ -78,6 +78,10 @@ class Page(ModelAdmin):
         """Whether the question holds what PostgreSQL's text cannot."""
         return any("\x00" in value for values in request.GET.lists() for value in values[1])
 
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """The page's, else its model's, else the newest first: an autocomplete whose rows have no order shows some of them twice."""
+        return super().get_ordering(request) or self.opts.ordering or ("-pk",)
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """What this account may see here; a row's own page shows no more."""
         found: QuerySet[Any] = super().get_queryset(request)

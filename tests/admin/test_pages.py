@@ -47,6 +47,15 @@ def test_an_empty_list_says_what_to_do_next(client, label):
         assert page.when_empty in words(answer)
 
 
+@lists()
+def test_rows_have_an_order_in_lists_and_in_autocompletes(label, rf, admin):
+    page, address = PAGES[label]
+    request = rf.get(address)
+    request.user = admin
+
+    assert page.get_queryset(request).ordered
+
+
 def look(page, request):
     """A list as a request asks for it, without its template."""
     if page.unreadable(request):
