@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from runners.agent.judgement import GroupScore, Judged, Judgement
+from runners.agent.judgement import GroupScore, Judged, Judgement, RunLimits, Test
 from runners.agent.printable import printable
 from runners.agent.programs import LOG_CHARACTERS
+from runners.agent.verdicts import SKIPPED, Verdict
 
 NOTES = 50
 
@@ -78,3 +80,29 @@ def log(judgement: Judgement, notes: tuple[str, ...]) -> str:
     ]
     lines.append(f"{judgement.verdict}: {judgement.score:g} of {judgement.max_score:g}  {judgement.reason}".rstrip())
     return "\n".join(line for line in lines if line) + "\n"
+
+
+def judgement_of(document: Any, lines: str) -> Judgement | None:
+    """What `details` and `log` say, as far as a promise can be about it; None for something else than both made.
+
+    They come from a runner, so nothing in them is believed to be there.
+    """
+    try:
+        said = dict(zip([str(test["note"]) for test in document["tests"]], document["tests"], strict=True))
+        logs = _logs(lines, said)
+        tests = tuple(_test_of(name, test, logs.get(name, "")) for name, test in said.items())
+        return Judgement(str(document["type"]), Verdict(document["verdict"]), float(document["maxScore"]), RunLimits(1, 1), tests=tests)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _test_of(name: str, said: dict[str, Any], line: str) -> Judged:
+    test = Test(int(said["no"]), name, str(said["group"]), Path(), None)
+    status = str(said["status"])
+    return Judged(test, None if status == SKIPPED else Verdict(status), time_ms=int(said["timeMs"]), log=line)
+
+
+def _logs(lines: str, names: dict[str, Any]) -> dict[str, str]:
+    """The line of each test."""
+    pairs = (line.partition(": ") for line in lines.splitlines())
+    return {name: said for name, _, said in pairs if name in names}

@@ -10,10 +10,15 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from runners.agent.answers import Unreachable
+from runners.agent.archive import name_fault
 from runners.agent.errors import InfrastructureFailure
 
 MIN_LEASE_S, MAX_LEASE_S = 60, 3600
 SEGMENT = re.compile(r"[0-9A-Za-z_-]{1,100}")
+BESIDE = "beside-"
+"""How the roles of a submission's further files begin. Participants send one file; the jury's own may have more."""
+
+MOST_BESIDE = 100
 SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
@@ -88,6 +93,20 @@ class Claim:
             if isinstance(item, Mapping) and item.get("name") == "source":
                 return _file("source", item.get("fileName"), item.get("fileId"), item.get("sha256"))
         raise InfrastructureFailure("the job has no source")
+
+    @property
+    def beside(self) -> tuple[File, ...]:
+        """The files that lie beside the source; their names may hold folders. Raises InfrastructureFailure for a name that leads out."""
+        files = self.document.get("files")
+        listed = [item for item in files if isinstance(item, Mapping)] if isinstance(files, list) else []
+        found = [item for item in listed if str(item.get("name")).startswith(BESIDE)]
+        if len(found) > MOST_BESIDE:
+            raise InfrastructureFailure(f"the job has more than {MOST_BESIDE} files beside its source")
+        made = tuple(_file(str(item["name"])[:50], item.get("fileName"), item.get("fileId"), item.get("sha256")) for item in found)
+        for file in made:
+            if fault := name_fault(file.file_name):
+                raise InfrastructureFailure(f"the job's file {file.file_name[:200]!r}: {fault}")
+        return made
 
 
 def _file(role: str, name: Any, file_id: Any, sha256: Any) -> File:

@@ -35,6 +35,9 @@ class Readable(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What whoever made the package should know, though it can be judged."""
 
+    def configured(self, over: Mapping[str, Any]) -> object:
+        """What is to be judged by, a job's configuration laid over the package's own. Raises Invalid."""
+
 
 class Judging(Protocol):
     """A judge of one type, made for one job."""

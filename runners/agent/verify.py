@@ -1,13 +1,11 @@
 """`agent verify PACKAGE`: judge the jury's own submissions and compare with what is promised of them.
 
-Submissions lie in `submissions/<folder>/`. In a package of ours the folder's name is a verdict in lower case with
-underscores: `accepted`, `wrong_answer`, `time_limit_exceeded`, …; an ICPC package promises in its own ways.
+Where a package says no time limit, one is found from its accepted submissions first.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,31 +18,16 @@ from runners.agent.box import BoxSettings, open_box
 from runners.agent.cache import Cache
 from runners.agent.documents import parse_yaml
 from runners.agent.errors import InfrastructureFailure, Invalid
-from runners.agent.icpc.examples import examples
+from runners.agent.examples import promised_by, thoroughly
 from runners.agent.icpc.inputs import refused_inputs
-from runners.agent.icpc.judge import Judge as IcpcJudge
 from runners.agent.icpc.package import Package as IcpcPackage
 from runners.agent.judgement import Judgement, Submission
 from runners.agent.jury import Bench
-from runners.agent.kinds import KINDS, Judging, Readable
-from runners.agent.languages import TABLE, find_toolchains
+from runners.agent.kinds import KINDS, Readable
+from runners.agent.languages import find_toolchains
 from runners.agent.promises import Promised
 from runners.agent.trial import Trial
-from runners.agent.verdicts import Verdict
 
-PROMISES = {
-    "accepted": Verdict.ACCEPTED,
-    "partial": Verdict.PARTIAL,
-    "partially_accepted": Verdict.PARTIAL,
-    "wrong_answer": Verdict.WRONG_ANSWER,
-    "time_limit_exceeded": Verdict.TIME_LIMIT,
-    "memory_limit_exceeded": Verdict.MEMORY_LIMIT,
-    "output_limit_exceeded": Verdict.OUTPUT_LIMIT,
-    "run_time_error": Verdict.RUNTIME_ERROR,
-    "runtime_error": Verdict.RUNTIME_ERROR,
-    "compilation_error": Verdict.COMPILATION_ERROR,
-    "compile_error": Verdict.COMPILATION_ERROR,
-}
 EXIT_AS_PROMISED, EXIT_DIFFERENT = 0, 1
 GENEROUS_MS = 60_000
 """For finding out how long accepted submissions take, where a package says no time limit."""
@@ -57,7 +40,7 @@ def verify(package: Path, settings: BoxSettings, out: TextIO) -> int:
             problem_type = type_of(folder)
             read = KINDS[problem_type].read(folder, notes)
             out.writelines(f"note: {note}\n" for note in read.notes)
-            promised = examples(read) if isinstance(read, IcpcPackage) else plainly_promised(folder)
+            promised = promised_by(read)
             if not promised:
                 out.write("submissions/: there are none to judge\n")
                 return EXIT_DIFFERENT
@@ -86,33 +69,6 @@ def type_of(folder: Path) -> str:
         said = document.get("type", standard_io.TYPE) if isinstance(document, Mapping) else standard_io.TYPE
         return said if said in KINDS else standard_io.TYPE
     return icpc.TYPE if (folder / "problem.yaml").exists() or (folder / "data").is_dir() else standard_io.TYPE
-
-
-def plainly_promised(root: Path) -> list[Promised]:
-    """The submissions of a package of ours, in order."""
-    files = sorted(path for path in (root / "submissions").glob("*/*") if path.is_file() and not path.name.startswith("."))
-    return [
-        Promised(
-            f"{path.parent.name}/{path.name}",
-            path.name,
-            {path.name: path},
-            _language(path.suffix.lower()),
-            functools.partial(_as_promised, PROMISES.get(path.parent.name.lower())),
-        )
-        for path in files
-    ]
-
-
-def _language(extension: str) -> str | None:
-    if extension == ".zip":
-        return output_only.LANGUAGE
-    return next((language.id for language in TABLE if extension in language.extensions), None)
-
-
-def _as_promised(wanted: Verdict | None, judgement: Judgement) -> list[str]:
-    if wanted is None:
-        return ["its folder's name is no verdict"]
-    return [] if judgement.verdict is wanted else [f"promised {wanted}"]
 
 
 def _trial(settings: BoxSettings) -> Trial:
@@ -170,17 +126,12 @@ class Verification:
                 source = blobs[promise.source]
                 others = {name: blob for name, blob in blobs.items() if name != promise.source}
                 submission = Submission(source, promise.source, str(promise.language), others)
-                judgement = self._judge().judge(self.package, over, submission)
+                judge = KINDS[self.problem_type].judge(self.trial)
+                judgement = judge.judge(self.package, thoroughly(self.problem_type, over), submission)
         except InfrastructureFailure as failure:
             self.out.write(f"BAD  {promise.name}: {failure}\n")
             return False
         return self._say(promise, judgement)
-
-    def _judge(self) -> Judging:
-        if self.problem_type == icpc.TYPE:
-            trial = self.trial
-            return IcpcJudge(trial.box, trial.toolchains, trial.bench, trial.cancelled, trial.progress, to_the_end=True)
-        return KINDS[self.problem_type].judge(self.trial)
 
     def _say(self, promise: Promised, judgement: Judgement) -> bool:
         broken = promise.check(judgement)

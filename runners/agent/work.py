@@ -64,9 +64,11 @@ class Workshop:
         if kind is None:
             raise InfrastructureFailure(f"this runner does not judge {claim.problem_type!r}")
         language, config, source = claim.language, claim.opaque("config"), claim.source
-        with self._package(kind, claim.package, fetch) as package, self._source(source, fetch) as blob:
+        with self._package(kind, claim.package, fetch) as package, contextlib.ExitStack() as stack:
+            blob = stack.enter_context(self._source(source, fetch))
+            others = {file.file_name: stack.enter_context(self._source(file, fetch)) for file in claim.beside}
             trial = Trial(self.box, self.toolchains, Bench(self.box, self.toolchains, self.cache), cancelled, progress)
-            return package.notes, kind.judge(trial).judge(package, config, Submission(blob, source.file_name, language))
+            return package.notes, kind.judge(trial).judge(package, config, Submission(blob, source.file_name, language, others))
 
     @contextlib.contextmanager
     def _package(self, kind: Kind, file: File, fetch: Fetch) -> Iterator[Readable]:

@@ -29,11 +29,11 @@ def judge(box, toolchains, cache, tmp_path):
     """`judge(files, source)`: the judgement of a submission by a package of these files."""
     bench = Bench(box, toolchains, cache)
 
-    def judged(files, source, language="python3", name="a.py", config=None, **how):
+    def judged(files, source, language="python3", name="a.py", config=None):
         package = read_package(written(tmp_path / "package", files))
         blob = Blob.of(source.encode())
         with holding(blob):
-            return Judge(box, toolchains, bench, never, **how).judge(package, config or {}, Submission(blob, name, language))
+            return Judge(box, toolchains, bench, never).judge(package, config or {}, Submission(blob, name, language))
 
     return judged
 
@@ -81,10 +81,10 @@ def test_a_failed_sample_is_the_verdict_too(judge):
     assert details(judgement)["groups"][1]["status"] == "Skipped"
 
 
-def test_to_the_end_all_tests_are_run(judge):
+def test_told_so_by_the_configuration_all_tests_are_run(judge):
     source = "a, b = map(int, input().split())\nexit(1) if a == 5 else print(0 if a == 20 else a + b)"
 
-    assert statuses(judge(new(), source, to_the_end=True)) == ["Accepted", "Wrong answer", "Runtime error"]
+    assert statuses(judge(new(), source, config={"allTests": True})) == ["Accepted", "Wrong answer", "Runtime error"]
 
 
 def test_each_test_has_its_own_arguments_flags_and_files(judge):

@@ -72,7 +72,7 @@ def test_a_claimed_job_of_any_shape_is_read_or_refused(document):
         claim = Claim.read(document, granted_s=600)
     except Unreachable:
         return
-    for name in ("problem_type", "language", "package", "source", "attempt", "submission_id"):
+    for name in ("problem_type", "language", "package", "source", "beside", "attempt", "submission_id"):
         with contextlib.suppress(InfrastructureFailure):
             getattr(claim, name)
 
@@ -172,3 +172,18 @@ def test_props_stay_small_whatever_the_compiler_says(tmp_path):
     assert len(json.dumps(report["props"], ensure_ascii=True)) < 262144
     assert "extra" not in report
     assert judged(claim, judgement, (), isolated=False).report["extra"] == {"isolated": False}
+
+
+@pytest.mark.parametrize("name", ["", "../a.py", "/etc/passwd", "a/../../b", "a\x00b", "x" * 256])
+def test_a_file_beside_the_source_whose_name_leads_out_is_refused(name):
+    file = {"name": "beside-1", "fileName": name, "fileId": "f", "sha256": "0" * 64}
+    claim = Claim.read({"jobId": "j", "leaseToken": "t", "files": [file]}, granted_s=1)
+
+    with pytest.raises(InfrastructureFailure, match="the job's file"):
+        _ = claim.beside
+
+
+def test_files_that_are_neither_the_source_nor_beside_it_are_left_where_they_are():
+    file = {"name": "essay", "fileName": "essay.txt", "fileId": "f", "sha256": "0" * 64}
+
+    assert Claim.read({"jobId": "j", "leaseToken": "t", "files": [file]}, granted_s=1).beside == ()

@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
-from runners.agent.judgement import Judged, Judgement
+from runners.agent.promises import AC, RTE, TLE, WA, Demand
 from runners.agent.verdicts import Verdict
-
-AC, WA, TLE, RTE = "AC", "WA", "TLE", "RTE"
-ALL = frozenset({AC, WA, TLE, RTE})
-CLASSES = {
-    Verdict.ACCEPTED: AC,
-    Verdict.WRONG_ANSWER: WA,
-    Verdict.OUTPUT_LIMIT: WA,
-    Verdict.TIME_LIMIT: TLE,
-    Verdict.MEMORY_LIMIT: RTE,
-    Verdict.RUNTIME_ERROR: RTE,
-}
-"""The format knows four verdicts of a test."""
 
 TAG = re.compile(rb"@EXPECTED_RESULTS@:[ \t]*([^\r\n]*)")
 TAG_WORDS: dict[str, frozenset[Verdict]] = {
@@ -42,48 +29,6 @@ TAG_WORDS: dict[str, frozenset[Verdict]] = {
     "COMPILATION_ERROR": frozenset({Verdict.COMPILATION_ERROR}),
 }
 """DOMjudge's words, old and new, with either dashes or underscores. It calls a memory limit a run error."""
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """On the verdicts of some tests, or on the whole."""
-
-    permitted: frozenset[str] = ALL
-    required: frozenset[str] = ALL
-    tests: re.Pattern[str] | None = None
-    """Which tests, by name; None for all."""
-
-    message: str = ""
-    """Must be in what a validator said of one of them."""
-
-    results: frozenset[Verdict] = field(default_factory=frozenset)
-    """The whole verdict must be one of these; empty demands nothing of it."""
-
-    def broken(self, judgement: Judgement) -> list[str]:
-        """What is not as demanded, in sentences."""
-        if self.results:
-            wanted = " or ".join(sorted(self.results))
-            return [] if judgement.verdict in self.results else [f"promised {wanted}"]
-        tests = [one for one in judgement.tests if one.verdict is not None and (not self.tests or self.tests.fullmatch(one.test.name))]
-        if not tests:
-            return ["no test was run that the promise is about"]
-        return [*self._not_permitted(tests), *self._not_met(tests)]
-
-    def _not_permitted(self, tests: list[Judged]) -> Iterable[str]:
-        for one in tests:
-            if class_of(one) not in self.permitted:
-                yield f"{one.test.name} is {one.status}, and only {', '.join(sorted(self.permitted))} may be"
-                return
-
-    def _not_met(self, tests: list[Judged]) -> Iterable[str]:
-        if not any(class_of(one) in self.required for one in tests):
-            yield f"no test is {' or '.join(sorted(self.required))}"
-        if self.message and not any(self.message in one.log for one in tests):
-            yield f"no validator said {self.message!r}"
-
-
-def class_of(one: Judged) -> str:
-    return CLASSES.get(one.verdict or Verdict.ACCEPTED, "")
 
 
 ACCEPTED = Demand(permitted=frozenset({AC}))

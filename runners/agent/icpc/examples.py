@@ -9,12 +9,11 @@ from typing import Any
 
 from runners.agent.documents import parse_yaml
 from runners.agent.errors import Invalid
-from runners.agent.icpc.demands import Demand, by_folder, by_map, by_tag, glob
+from runners.agent.icpc.demands import by_folder, by_map, by_tag, glob
 from runners.agent.icpc.package import Package
 from runners.agent.icpc.validators import entry_first
-from runners.agent.judgement import Judgement
 from runners.agent.languages import TABLE, Language
-from runners.agent.promises import Check, Promised
+from runners.agent.promises import Demand, Promised
 
 YAML = "submissions/submissions.yaml"
 JSON = ("submissions.json", "submissions/submissions.json")
@@ -72,16 +71,9 @@ def _example(package: Package, root: Path, path: Path, described: Mapping[str, M
         source=_source(files, language, matching),
         files=files,
         language=language.id if language else None,
-        check=_check(demands(package, name, files, matching)),
+        demands=tuple(demands(package, name, files, matching)),
         accepted=name.startswith("accepted/"),
     )
-
-
-def _check(demanded: list[Demand]) -> Check:
-    def check(judgement: Judgement) -> list[str]:
-        return [sentence for demand in demanded for sentence in demand.broken(judgement)]
-
-    return check
 
 
 def demands(package: Package, name: str, files: Mapping[str, Path], matching: Mapping[str, Mapping[str, Any]]) -> list[Demand]:

@@ -29,9 +29,6 @@ CODES = {"python": "python3"}
 class Judge(Trial):
     """Judges submissions in one box."""
 
-    to_the_end: bool = False
-    """Run the tests after a failed one too: for whoever compares with what the jury promised of each."""
-
     def judge(self, package: Package, over: Mapping[str, Any], submission: Submission) -> Judgement:
         """Raises InfrastructureFailure when there can be no verdict, Interrupted when told to stop."""
         allowance = package.configured(over)
@@ -45,7 +42,7 @@ class Judge(Trial):
         if built.program is None:
             return replace(judgement, verdict=Verdict.COMPILATION_ERROR)
         with contextlib.closing(built.program) as program:
-            tests = self._tests(package, limits, program)
+            tests = self._tests(package, limits, program, to_the_end=package.wants_all_tests(over))
         present = {one.test.group for one in tests}
         groups = [group for group in (Group(SAMPLE, 0, examples=True), Group(SECRET, 1)) if group.group in present]
         return replace(judgement, verdict=overall(tests), tests=tests, groups=tuple(score_group(group, tests) for group in groups))
@@ -62,8 +59,8 @@ class Judge(Trial):
             source = files.pop(name)
             return self.compile(language, Submission(source, name, submission.language, files))
 
-    def _tests(self, package: Package, limits: RunLimits, program: Program) -> tuple[Judged, ...]:
-        """In order, up to the first that fails: it decides."""
+    def _tests(self, package: Package, limits: RunLimits, program: Program, *, to_the_end: bool) -> tuple[Judged, ...]:
+        """In order, up to the first that fails: it decides. `to_the_end` the others are run as well."""
         judged: list[Judged] = []
         with contextlib.ExitStack() as stack:
             bout = self._bout(package, limits, program, stack)
@@ -71,7 +68,7 @@ class Judge(Trial):
                 self.progress(done, len(package.cases))
                 if self.cancelled():
                     raise Interrupted
-                over = not self.to_the_end and bool(judged) and (judged[-1].failed or judged[-1].verdict is None)
+                over = not to_the_end and bool(judged) and (judged[-1].failed or judged[-1].verdict is None)
                 judged.append(Judged(case, None, reason="an earlier test failed") if over else bout.judged(case))
         self.progress(len(package.cases), len(package.cases))
         return tuple(judged)

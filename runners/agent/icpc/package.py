@@ -35,6 +35,9 @@ KNOWN_AT_TOP = frozenset(
         "submissions.json",
     }
 )
+ALL_TESTS = "allTests"
+"""Of a job's configuration: run the tests after a failed one too, as a comparison with the jury's promises needs."""
+
 NO_TIME = "the package says no time limit: give limits.timeMs in the configuration"
 
 
@@ -57,18 +60,23 @@ class Package:
         limits = {"memoryBytes": self.limits.memory_bytes, "outputBytes": self.limits.output_bytes}
         if self.limits.time_ms is not None:
             limits["timeMs"] = self.limits.time_ms
-        return {"limits": limits, "overrideLimits": {}, "languages": list(self.metadata.languages)}
+        return {"limits": limits, "overrideLimits": {}, "languages": list(self.metadata.languages), ALL_TESTS: False}
 
     def configured(self, over: Mapping[str, Any]) -> Allowance:
         """The package's limits and languages with the job's configuration laid over them. Raises Invalid."""
         reading = Reading()
-        top = reading.members(overlay(self.document(), over), "config", known=MEMBERS)
+        top = reading.members(overlay(self.document(), over), "config", known=MEMBERS | {ALL_TESTS})
         if isinstance(top["limits"], Mapping) and "timeMs" not in top["limits"]:
             raise Invalid("configuration", [NO_TIME])
         allowance = read_allowance(top, reading)
+        reading.flag(top[ALL_TESTS], f"config.{ALL_TESTS}")
         if reading.faults:
             raise Invalid("configuration", reading.faults)
         return allowance
+
+    def wants_all_tests(self, over: Mapping[str, Any]) -> bool:
+        """Whether a configuration that `configured` found valid wants the tests after a failed one too."""
+        return bool(overlay(self.document(), over)[ALL_TESTS])
 
     def included(self, code: str) -> dict[str, Path]:
         """Files added to every submission in the language of this code of the format's."""
