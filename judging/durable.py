@@ -24,6 +24,18 @@ def one_transaction() -> Iterator[None]:
 
 
 @contextmanager
+def one_statement() -> Iterator[None]:
+    """One statement that is a durable transaction by itself: its COMMIT needs no round trip. It nests in no transaction.
+
+    Raises StorageBusy, StorageUnavailable.
+    """
+    if connection.in_atomic_block:
+        raise RuntimeError("a statement that is to be durable cannot run inside a transaction")
+    with one_look():
+        yield
+
+
+@contextmanager
 def one_look() -> Iterator[None]:
     """What a verb reads before or after its transactions, with the same answers when the database cannot serve it.
 

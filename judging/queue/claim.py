@@ -7,27 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
 
-from judging.durable import one_transaction
+from judging.durable import one_statement, one_transaction
 from judging.errors import RunnerNotApproved
 from judging.hold import COLUMNS, Hold, read
 from judging.queue.reap import expire_running
-from judging.rows import JobRow, Scalar
+from judging.rows import JobRow, row_of
 from judging.rules import granted_lease
 from judging.states import Cause, RecordType
 
-# What travels with the job is read under the lock, in the same round trip, for the head of a thread that is free.
-CLAIM = f"""
-SELECT {COLUMNS}, p.answer, d.* FROM judge_pick(%s, true) p
-LEFT JOIN LATERAL judge_held(p.thread, NULL, false) h ON true
-LEFT JOIN LATERAL judge_document_of_job(CASE WHEN p.answer = 'ready' AND h.job_id = h.thread_head THEN h.job_id END) d ON true
+CLAIM = "SELECT * FROM judge_claim(%s, %s, %s)"
+"""Pick, lease, record, delivery and what travels with the job: one statement, which is its own transaction."""
+TIDY = f"""
+SELECT {COLUMNS}, p.answer FROM judge_pick(%s, true) p LEFT JOIN LATERAL judge_held(p.thread, NULL, false) h ON true
 """
-_DOCUMENT = 7
-"""How many columns judge_document_of_job answers; the pick's answer stands before them."""
 _LOOKS = 16
 """How often one claim looks: each look but the last may have ended a lapsed lease, or given up a job without hand-outs."""
 
@@ -38,6 +35,9 @@ class Nothing(Enum):
     WANT_OF_WORK = "nothing here for this runner: it may wait to be told"
     PASSED_BY = "work for this runner, but somebody held it at that moment: nobody will tell, so it is to look again soon"
     SHUT = "maintenance, or external judging is off: final for this call"
+
+
+_NOTHING = {"nothing": Nothing.WANT_OF_WORK, "passed": Nothing.PASSED_BY, "shut": Nothing.SHUT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,58 +88,56 @@ def claim_on_channel(runner: UUID) -> ClaimedJob | Nothing:
 
 def _claim(runner: UUID, terms: Terms) -> ClaimedJob | Nothing:
     for _ in range(_LOOKS):
-        with one_transaction():
-            answer = _look(runner, terms)
+        answer = _look(runner, terms)
         if answer is not None:
             return answer
+        _tidy(runner)
     return Nothing.WANT_OF_WORK
 
 
 def _look(runner: UUID, terms: Terms) -> ClaimedJob | Nothing | None:
-    """One look at the queue; None when it only tidied what stood in the way and must look again."""
-    with connection.cursor() as cursor:
-        cursor.execute(CLAIM, [runner])
-        rows: Sequence[Sequence[Any]] = cursor.fetchall()
-    answer = rows[0][-1 - _DOCUMENT]
+    """One look at the queue; None when something stands in the way that must be tidied first."""
+    with one_statement(), connection.cursor() as cursor:
+        cursor.execute(CLAIM, [runner, terms.granted, terms.channel])
+        answer, *columns = cursor.fetchone()
     if answer == "unapproved":
         raise RunnerNotApproved
-    if answer == "shut":
-        return Nothing.SHUT
-    if answer == "passed":
-        return Nothing.PASSED_BY
-    held = read(rows)
-    if held is None:
-        return Nothing.WANT_OF_WORK
-    if answer == "expired":
-        # Met on the way: ended by the reaper's own function, so that recovery does not wait for cron.
-        expire_running(held, actor="system")
+    return _handed(columns) if answer == "held" else _NOTHING.get(answer)
+
+
+def _tidy(runner: UUID) -> None:
+    """End what a claim met on its way and may not take: a lapsed lease, or a head whose hand-outs are used.
+
+    By the reaper's own function, so that recovery does not wait for cron. What was in the way may be gone by now: the
+    pick is made again, under the lock, and nothing is done to what may be taken.
+    """
+    with one_transaction(), connection.cursor() as cursor:
+        cursor.execute(TIDY, [runner])
+        rows: Sequence[Sequence[Any]] = cursor.fetchall()
+        held, answer = read(rows), rows[0][-1]
+        if held is None:
+            return
+        if answer == "expired":
+            expire_running(held, actor="system")
+        else:
+            _give_up(held)
         held.write()
-        return None
-    leased = _take(held, runner, terms)
-    return None if leased is None else _with_document(leased, rows)
 
 
-def _take(held: Hold, runner: UUID, terms: Terms) -> JobRow | None:
-    """Lease the head of a locked thread, or give it up when its hand-outs are used."""
+def _give_up(held: Hold) -> None:
+    """End the head of a locked thread when its hand-outs are used."""
     head = held.thread.head
     assert head is not None
     row = held.jobs[head]
     if row.deliveries >= row.cap:
         held.move(head, RecordType.REQUEUED, actor="system", cause=Cause.EXHAUSTED, reason=row.reason)
-        held.write()
-        return None
-    lease: dict[str, Scalar] = {"token": str(uuid4()), "runner": str(runner), "granted": terms.granted, "channel": terms.channel}
-    leased = held.move(head, RecordType.LEASED, actor=f"runner:{runner}", **lease)
-    held.write()
-    return leased
 
 
-def _with_document(row: JobRow, rows: Sequence[Sequence[Any]]) -> ClaimedJob:
-    """The leased job with what came along with its thread's head."""
-    document = next(columns for found in rows if (columns := found[-_DOCUMENT:])[0] is not None)
-    problem_type, package, package_sha256, files, props, version_props, config = document
+def _handed(columns: Sequence[Any]) -> ClaimedJob:
+    """The leased job and what travels with it, out of judge_claim's columns."""
+    leased, problem_type, package, package_sha256, files, props, version_props, config = columns
     return ClaimedJob(
-        row=row,
+        row=row_of(json.loads(leased)),
         problem_type=problem_type,
         package=package,
         package_sha256=package_sha256,

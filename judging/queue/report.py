@@ -6,22 +6,26 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
+from django.db import connection
 
+from judging.durable import one_statement
 from judging.errors import LeaseMalformed, LeaseStale, Refusal, VerdictMissing, VerdictTooLong
 from judging.hold import Hold
 from judging.models import Result
 from judging.queue.attach import attach_held
 from judging.queue.renew import hear
-from judging.records import documents_digest
+from judging.records import canonical, documents_digest
 from judging.refused import hold_by_lease
-from judging.rows import JobRow
+from judging.rows import JobRow, Scalar
 from judging.states import OPEN, Cause, JobState, RecordType
 from judging.text import cut, storable
-from judging.wake import Judged, announce
+from judging.wake import Judged, Work, announce
 from runners.keys import new_id
 
 _FIELDS = Result._meta.concrete_fields
 STORE = f"INSERT INTO judging_result ({', '.join(str(field.column) for field in _FIELDS)}) VALUES ({', '.join(['%s'] * len(_FIELDS))})"
+AT_ONCE = f"SELECT * FROM judge_report({', '.join(['%s'] * 12)})"
+"""The gate, the result, its record and the thread's next head: one statement, which is its own transaction."""
 COUNT = "UPDATE runners_runner SET jobs_done = jobs_done + 1 WHERE id = %s"
 
 
@@ -59,6 +63,9 @@ def report(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Repo
     (repeat), LeaseStale, LeaseForeign, JobStateWrong, VerdictMissing, VerdictTooLong. The last two keep the delivery
     heard: anything its runner did answer against counts (seed 000).
     """
+    taken = _at_once(job, said, token=token, runner=runner)
+    if taken is not None:
+        return taken
     answer: Reported | VerdictMissing | VerdictTooLong
     claimed = None if said.infrastructure_failure else cut(storable(said.verdict or ""), settings.LIMITS.verdict_length)
     with hold_by_lease(job, "report", token=token, runner=runner, verdict=claimed) as held:
@@ -81,6 +88,26 @@ def report(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Repo
     if isinstance(answer, Refusal):
         raise answer
     return answer
+
+
+def _at_once(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Reported | None:
+    """The holder's plain verdict, which nearly every report is; None for all else, and nothing was done then."""
+    if token is None or said.infrastructure_failure or said.files:
+        return None
+    try:
+        verdict = _verdict(said)
+    except Refusal:
+        return None
+    result, documents = new_id(), _documents(said)
+    data = _data(said, token=token, result=result, verdict=verdict, judged=True, reason=None)
+    values = [job, token, runner, result, verdict, said.score, said.max_score, *documents, canonical(data).decode()]
+    with one_statement(), connection.cursor() as cursor:
+        cursor.execute(AT_ONCE, values)
+        answer, submission, fresh, problem_type, external, pools = cursor.fetchone()
+    if answer != "taken":
+        return None
+    announce(Judged(submission), *([Work(problem_type, external, frozenset(pools))] if fresh else []))
+    return Reported(result, JobState.COMPLETED, duplicate=False)
 
 
 def check_lease(job: UUID, *, token: UUID | None, runner: UUID) -> Reported | None:
@@ -130,7 +157,7 @@ def judge(held: Hold, row: JobRow, said: Report) -> Reported:
     verdict = _verdict(said)
     _attach_all(held, row, said)
     result = _result(held, row, said, verdict=verdict)
-    after = _finish(held, row, result, judged=True, reason=None)
+    after = _finish(held, row, result, said, judged=True, reason=None)
     _store(held, result)
     held.beside(COUNT, [row.runner])
     return Reported(result.id, after.state, duplicate=False)
@@ -146,26 +173,35 @@ def _infrastructure_failure(held: Hold, row: JobRow, said: Report) -> Reported:
         held.move(row.id, RecordType.REQUEUED, actor=actor, cause=cause, token=str(row.token), reason=reason)
         return Reported(None, held.returned(row.id, actor=actor).state, duplicate=False)
     result = _result(held, row, said, verdict="")
-    after = _finish(held, row, result, judged=False, reason=reason)
+    after = _finish(held, row, result, said, judged=False, reason=reason)
     _store(held, result)
     return Reported(result.id, after.state, duplicate=False)
 
 
-def _finish(held: Hold, row: JobRow, result: Result, *, judged: bool, reason: str | None) -> JobRow:
-    """The record that ends the job; it carries the result's digest, so that no result can be altered unseen."""
-    return held.move(
-        row.id,
-        RecordType.REPORTED,
-        actor=f"runner:{row.runner}",
-        token=str(row.token),
-        judged=judged,
-        reason=reason,
-        result=str(result.id),
-        verdict=result.verdict,
-        score=_score(result.score),
-        max_score=_score(result.max_score),
-        documents=documents_digest(result.failure_reason, result.runner_version, result.extra, result.props),
-    )
+def _finish(held: Hold, row: JobRow, result: Result, said: Report, *, judged: bool, reason: str | None) -> JobRow:
+    """The record that ends the job."""
+    assert row.token is not None
+    data = _data(said, token=row.token, result=result.id, verdict=result.verdict, judged=judged, reason=reason)
+    return held.move(row.id, RecordType.REPORTED, actor=f"runner:{row.runner}", **data)
+
+
+def _data(said: Report, *, token: UUID, result: UUID, verdict: str, judged: bool, reason: str | None) -> dict[str, Scalar]:
+    """What the record says; it carries the result's digest, so that no result can be altered unseen."""
+    return {
+        "token": str(token),
+        "judged": judged,
+        "reason": reason,
+        "result": str(result),
+        "verdict": verdict,
+        "score": _score(said.score) if judged else None,
+        "max_score": _score(said.max_score) if judged else None,
+        "documents": documents_digest(*_documents(said)),
+    }
+
+
+def _documents(said: Report) -> tuple[str, str, str, str]:
+    """What a result holds besides verdict and scores, as it is stored."""
+    return cut(storable(said.failure_reason), settings.LIMITS.reason_bytes), storable(said.runner_version), said.extra, said.props
 
 
 def _score(value: float | None) -> str | None:
@@ -176,6 +212,7 @@ def _score(value: float | None) -> str | None:
 def _result(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
     assert row.token is not None
     judged = not said.infrastructure_failure
+    failure_reason, runner_version, extra, props = _documents(said)
     return Result(
         id=new_id(),
         token=row.token,
@@ -187,10 +224,10 @@ def _result(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
         score=said.score if judged else None,
         max_score=said.max_score if judged else None,
         infrastructure_failure=said.infrastructure_failure,
-        failure_reason=cut(storable(said.failure_reason), settings.LIMITS.reason_bytes),
-        runner_version=storable(said.runner_version),
-        extra=said.extra,
-        props=said.props,
+        failure_reason=failure_reason,
+        runner_version=runner_version,
+        extra=extra,
+        props=props,
         created_at=held.at,
     )
 

@@ -5,7 +5,7 @@ Authority: seed 000, runner-protocol §5-8, ledger.md §3.
 
 row         the row, a move, the refusal
 demands     what moves demand of the row they meet, and the row that nobody holds
-opening     submitted, baseline
+opening     submitted, baseline, and a row out of its document
 leasing     leased, renewed, started, heard, admitted
 returning   released, expired, requeued
 outcomes    reported, arrived, failed
@@ -18,13 +18,13 @@ from collections.abc import Callable
 
 from judging.rows.decisions import cancelled, delete_marked, over_limit, prioritised, superseded, voided
 from judging.rows.leasing import admitted, heard, leased, renewed, started
-from judging.rows.opening import baseline, submitted
+from judging.rows.opening import baseline, row_of, submitted
 from judging.rows.outcomes import arrived, failed, reported
 from judging.rows.returning import expired, released, requeued
 from judging.rows.row import DEFAULT_TIMEOUT_SECONDS, Illegal, JobRow, Move, Scalar, column_of
 from judging.states import MOVES, OPEN, RecordType
 
-__all__ = ["DEFAULT_TIMEOUT_SECONDS", "Illegal", "JobRow", "Move", "Scalar", "apply", "column_of", "over_limit"]
+__all__ = ["DEFAULT_TIMEOUT_SECONDS", "Illegal", "JobRow", "Move", "Scalar", "apply", "column_of", "over_limit", "row_of"]
 
 
 def _unchanged(row: JobRow, move: Move) -> JobRow:

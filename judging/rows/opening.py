@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from judging.ids import id_of
 from judging.rows.demands import require
-from judging.rows.row import DEFAULT_TIMEOUT_SECONDS, JobRow, Move
+from judging.rows.row import DEFAULT_TIMEOUT_SECONDS, JobRow, Move, Scalar
 from judging.states import JobState
 
 _IDS = {"id", "thread", "submission", "lane", "version", "token", "runner", "replaced_by", "outcome", "lost"}
@@ -33,12 +34,20 @@ def submitted(row: JobRow | None, move: Move) -> JobRow:
     )
 
 
+def row_of(document: Mapping[str, Scalar]) -> JobRow:
+    """The row that a document tells of, as `judging.records.row_document` writes one.
+
+    Raises KeyError, ValueError or TypeError for what no server wrote.
+    """
+    values: dict[str, Any] = {name: document[name] for name in JobRow._fields}
+    values |= {name: id_of(str(values[name])) for name in _IDS if values[name] is not None}
+    values |= {name: datetime.fromisoformat(str(values[name])) for name in _MOMENTS if values[name] is not None}
+    return JobRow(**values | {"state": JobState(str(values["state"]))})
+
+
 def baseline(row: JobRow | None, move: Move) -> JobRow:
     """The whole row is in the record: it stood like this when the ledger began. Raises Illegal for one that exists."""
     require(row is None, "baseline of a job that the ledger tells of already")
-    values: dict[str, Any] = {name: move.data[name] for name in JobRow._fields}
-    values |= {name: id_of(str(values[name])) for name in _IDS if values[name] is not None}
-    values |= {name: datetime.fromisoformat(str(values[name])) for name in _MOMENTS if values[name] is not None}
-    stood = JobRow(**values | {"state": JobState(str(values["state"]))})
+    stood = row_of(move.data)
     require(stood.id == move.job, "baseline of another job")
     return stood

@@ -1,6 +1,7 @@
 """End the server's side of a session at a chosen moment of a verb, as a failing database does.
 
-Moments: before each statement, before each COMMIT, and after a COMMIT whose answer never comes.
+Moments: before each statement, before each COMMIT, and after a COMMIT, or a statement that is a transaction by itself,
+whose answer never comes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from typing import Any
 
 from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+BY_THEMSELVES = ("SELECT * FROM judge_claim", "SELECT * FROM judge_report")
+"""These are a whole transaction each: their COMMIT is no call of its own."""
 
 
 @dataclass
@@ -34,8 +38,14 @@ class Session:
 
     def statement(self, execute: Any, sql: str, *rest: Any) -> Any:
         """Django's wrapper around each statement."""
-        self.arrives(" ".join(sql.split())[:60])
-        return execute(sql, *rest)
+        words = " ".join(sql.split())[:60]
+        self.arrives(words)
+        answer = execute(sql, *rest)
+        if not connection.in_atomic_block and words.startswith(BY_THEMSELVES):
+            self.committed()
+            if self.arrives(f"the answer of {words}"):
+                raise OperationalError("the connection was lost before the answer came")
+        return answer
 
 
 def terminate(pid: int, *, by: BaseDatabaseWrapper) -> None:

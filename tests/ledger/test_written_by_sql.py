@@ -1,0 +1,188 @@
+"""What the database's own functions write of a move is, byte for byte, what the rules in Python say of it."""
+
+import json
+from datetime import UTC, datetime
+from importlib import import_module
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judging import queue
+from judging.models import Job, LedgerRecord, Thread
+from judging.queue import ClaimedJob, Report
+from judging.queue.report import _at_once
+from judging.records import COLUMNS, Record, RowText, row_digest, row_document
+from judging.rows import JobRow, Move, apply, column_of
+from judging.rules import Head, head_of
+from judging.states import JobState, RecordType
+from tests.ledger.conftest import equal
+from tests.queue.conftest import ACCEPTED, claimed, release, report, token_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BEGIN, END = datetime.fromisoformat("1970-01-01"), datetime.fromisoformat("9999-12-31")
+MOMENTS = st.datetimes(BEGIN, END, timezones=st.just(UTC))
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
+KINDS = {
+    "UUID": st.uuids(),
+    "int": st.integers(0, 32767),
+    "bool": st.booleans(),
+    "datetime": MOMENTS,
+    "str": TEXTS,
+    "JobState": st.sampled_from(list(JobState)),
+}
+
+
+def values(hint: str):
+    """Whatever a column of this type may hold."""
+    first, _, rest = hint.partition(" | ")
+    return st.none() | KINDS[first] if rest else KINDS[first]
+
+
+ROWS = st.builds(JobRow, **{name: values(hint.__forward_arg__) for name, hint in JobRow.__annotations__.items()})
+
+
+def in_sql(row: JobRow) -> str:
+    """The row's canonical form as the database writes it."""
+    document = {column_of(name): value for name, value in row_document(row).items()}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT judge_canonical(jsonb_populate_record(NULL::judging_job, %s))", [json.dumps(document)])
+        return cursor.fetchone()[0]
+
+
+def told(job) -> list[Record]:
+    """The records of a job's thread, in order."""
+    fields = ("thread", "n", "at", "v", "type", "job", "actor", "data", "after", "hash")
+    thread = Job.objects.values_list("thread_id").get(id=job)
+    rows = LedgerRecord.objects.filter(thread=thread[0]).order_by("n").values_list(*fields)
+    return [Record._make([*row[:8], bytes(row[8]), bytes(row[9])]) for row in rows]
+
+
+def by_the_rules(records: list[Record]) -> None:
+    """Each record's digest and hash are what the rules in Python make of the records before it."""
+    rows: dict[UUID, JobRow] = {}
+    tail = b""
+    for record in records:
+        row = rows[record.job] = apply(rows.get(record.job), Move(RecordType(record.type), record.job, record.at, record.data, record.n))
+        assert record.after == row_digest(row), f"{record.type}, record {record.n}"
+        assert record.hash == record.chained(tail), f"{record.type}, record {record.n}"
+        tail = record.hash
+    [thread] = Thread.objects.filter(id=records[0].thread)
+    head = head_of(rows.values())
+    assert (thread.n, bytes(thread.tail), thread.last_at) == (records[-1].n, tail, records[-1].at)
+    assert (thread.head, thread.head_priority, thread.head_created_at, thread.running) == vars_of(head)
+    assert thread.claimable == head.claimable
+
+
+def vars_of(head: Head) -> tuple[object, ...]:
+    """A head's values as its thread's columns hold them."""
+    return (head.job, head.priority, head.created_at, head.running)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(ROWS)
+def test_a_row_is_written_in_sql_as_in_python(row):
+    assert in_sql(row) == f"{{{','.join(RowText.of(row).members)}}}"
+
+
+def test_the_canonical_columns_in_sql_are_those_in_python():
+    written = import_module("judging.migrations.0016_claim_at_once").COLUMNS
+
+    assert tuple(written) == COLUMNS
+    assert {name: column for name, (column, _) in written.items()} == {name: column_of(name) for name in COLUMNS}
+
+
+def test_a_lease_is_written_by_the_rules(hall, box_1):
+    hall.submit()
+    row = claimed(box_1, lease_seconds=77.5).row
+
+    by_the_rules(told(row.id))
+    assert row.granted == 77
+    assert (row.state, row.runner, row.deliveries, row.fence, row.heard, row.channel) == ("running", box_1, 1, 1, False, False)
+
+
+def test_a_lease_on_the_channel_is_written_by_the_rules(hall, box_1):
+    hall.submit()
+    job = queue.claim_on_channel(box_1)
+    assert isinstance(job, ClaimedJob)
+
+    by_the_rules(told(job.row.id))
+    assert job.row.channel
+
+
+def test_a_lease_of_a_job_that_came_back_is_written_by_the_rules(hall, box_1, box_2):
+    hall.submit()
+    odd = Report(infrastructure_failure=True, failure_reason='the checker said "né\\"\n\t\x07\x7f\u2028 😀')
+    report(claimed(box_1), odd)
+    release(claimed(box_2))
+    row = claimed(box_1).row
+
+    by_the_rules(told(row.id))
+    assert (row.deliveries, row.fence, row.reason) == (2, 3, None)
+
+
+def test_a_lease_leaves_the_next_in_its_thread_at_the_head(hall, box_1):
+    first = hall.submit()
+    hall.rejudge(first.submission)
+    urgent = hall.rejudge(first.submission, urgent=True)
+    row = claimed(box_1).row
+    ordinary = hall.rejudge(first.submission)
+
+    assert row.id == urgent
+    by_the_rules(told(row.id))
+    assert Thread.objects.get(id=row.thread).head == ordinary
+
+
+def test_what_a_claim_answers_is_what_the_table_holds(hall, box_1):
+    hall.submit()
+    row = claimed(box_1).row
+
+    found = Job.objects.get(id=row.id)
+    assert row == JobRow(**{name: getattr(found, column_of(name)) for name in JobRow._fields})
+
+
+def test_a_report_is_written_by_the_rules(hall, box_1):
+    hall.submit()
+    job = claimed(box_1)
+    report(job, Report(verdict='Accepted "\\ né\x07 😀', score=1e22, max_score=-0.0, runner_version="v\x7f", extra='{"a":1}', props="{}"))
+
+    by_the_rules(told(job.row.id))
+    equal()
+
+
+def test_a_report_on_the_channel_is_written_by_the_rules(hall, box_1):
+    hall.submit()
+    job = queue.claim_on_channel(box_1)
+    assert isinstance(job, ClaimedJob)
+    queue.start(job.row.id, token=token_of(job))
+    report(job, Report(verdict="Accepted", failure_reason="x" * 9000))
+
+    by_the_rules(told(job.row.id))
+    equal()
+
+
+def test_a_report_leaves_the_next_in_its_thread_claimable(hall, box_1):
+    first = hall.submit()
+    job = claimed(box_1)
+    again = hall.rejudge(first.submission)
+    report(job)
+
+    by_the_rules(told(job.row.id))
+    assert claimed(box_1).row.id == again
+    equal()
+
+
+def test_a_report_of_nobody_that_holds_the_job_is_not_taken_at_once(hall, box_1, box_2):
+    hall.submit()
+    job = claimed(box_1)
+    assert _at_once(job.row.id, ACCEPTED, token=job.row.token, runner=box_2) is None
+    assert _at_once(job.row.id, ACCEPTED, token=uuid4(), runner=box_1) is None
+    assert _at_once(uuid4(), ACCEPTED, token=job.row.token, runner=box_1) is None
+    assert [record.type for record in told(job.row.id)] == ["submitted", "leased"]
+
+    assert _at_once(job.row.id, ACCEPTED, token=job.row.token, runner=box_1) is not None
+    assert _at_once(job.row.id, ACCEPTED, token=job.row.token, runner=box_1) is None
+    by_the_rules(told(job.row.id))
