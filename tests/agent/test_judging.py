@@ -43,7 +43,7 @@ JAVA = """public class Sum {
 
 @pytest.mark.parametrize("verdict", CPP)
 def test_every_word_in_cpp(package, judge, verdict):
-    judgement = judge(package(GROUPS, SUM | {"2a": ("5 5\n", "10\n")}), "cpp17", "a.cpp", CPP[verdict])
+    judgement = judge(package(GROUPS, SUM | {"2a": ("5 5\n", "10\n")}), "cpp", "a.cpp", CPP[verdict])
 
     assert judgement.verdict == verdict
     assert judgement.score == (100 if verdict is Verdict.ACCEPTED else 0)
@@ -106,7 +106,7 @@ def test_an_unknown_language_is_nobodys_verdict(package, judge):
 
 @pytest.mark.parametrize("name", ["a.py", "a.txt", "a"])
 def test_an_extension_the_toolchain_does_not_take_is_a_compilation_error(package, judge, name):
-    assert judge(package(), "cpp17", name, CPP[Verdict.ACCEPTED]).verdict == "Compilation error"
+    assert judge(package(), "cpp", name, CPP[Verdict.ACCEPTED]).verdict == "Compilation error"
 
 
 @pytest.mark.parametrize("name", ["решение.py", "a b.py", "-c.py", "../../evil.py", "x" * 300 + ".py", "", "a\nb.py", "main.PY"])
@@ -116,9 +116,9 @@ def test_any_file_name_is_lived_with(package, judge, name):
 
 def test_bytes_that_are_no_text_reach_the_compiler_as_they_are(package, judge):
     source = b"// \xc4\xe3\n" + CPP[Verdict.ACCEPTED].encode()
-    assert judge(package(), "cpp17", "a.cpp", source).verdict == "Accepted"
+    assert judge(package(), "cpp", "a.cpp", source).verdict == "Accepted"
 
-    refused = judge(package(), "cpp17", "a.cpp", b"\xff\x00\xfe int x;\x00")
+    refused = judge(package(), "cpp", "a.cpp", b"\xff\x00\xfe int x;\x00")
     assert refused.verdict == "Compilation error"
     assert "\0" not in refused.compiler_log
 
@@ -137,7 +137,7 @@ def test_a_source_that_attacks_the_compiler_is_a_compilation_error(package, judg
     from runners.agent import programs
 
     monkeypatch.setattr(programs, "COMPILE", replace(programs.COMPILE, cpu_ms=4000, memory_bytes=256 << 20))
-    judgement = judge(package(), "cpp17", "a.cpp", source)
+    judgement = judge(package(), "cpp", "a.cpp", source)
 
     assert judgement.verdict == "Compilation error"
     assert "root:" not in judgement.compiler_log
@@ -146,7 +146,7 @@ def test_a_source_that_attacks_the_compiler_is_a_compilation_error(package, judg
 
 def test_an_enormous_array_is_over_memory_once_it_is_touched(package, judge):
     source = "static volatile char a[1u << 30]; int main() { for (unsigned long i = 0; i < sizeof a; i += 4096) a[i] = 1; }"
-    assert judge(package(), "cpp17", "a.cpp", source).verdict == "Memory limit exceeded"
+    assert judge(package(), "cpp", "a.cpp", source).verdict == "Memory limit exceeded"
 
 
 def test_a_judging_that_is_cancelled_between_tests_gives_no_verdict(package, judge):
@@ -177,7 +177,7 @@ int main(int argc, char **argv) {
     return d < 1e-6 && d > -1e-6 ? 0 : 1;
 }
 """
-CHECKED = PLAIN + "checker: {source: check.cpp, language: cpp17}\n"
+CHECKED = PLAIN + "checker: {source: check.cpp, language: cpp}\n"
 
 
 @pytest.fixture
@@ -287,6 +287,40 @@ def test_a_dialogue_is_decided_by_who_ended_first(package, judge, monkeypatch, s
     root = package(config, {"1a": ("77", None)}, {"interactor/i.py": INTERACTOR})
 
     assert judge(root, "python3", "a.py", source).verdict == verdict
+
+
+# Says much more than a pipe holds, then hears what its partner has to say.
+TALKER = """import sys
+for _ in range(8): print('x' * 20000, flush=True)
+sys.exit(0 if sys.stdin.readline() == 'done\\n' else 1)
+"""
+ENDLESS = '#include <cstdio>\nint main() { int x; do { puts("?"); fflush(stdout); } while (scanf("%d", &x) != 1 || x != 77); }\n'
+
+
+@pytest.mark.parametrize(
+    ("source", "verdict"),
+    [
+        ("import sys; sys.stdin.read(160008); print('done')", "Accepted"),
+        ("print('done', flush=True)\nimport os, time; os.close(0); time.sleep(.2)", "Accepted"),
+        ("print('done')", "Accepted"),
+        ("pass", "Wrong answer"),
+        ("import os, time; os.close(0); os.close(1); time.sleep(.2)", "Wrong answer"),
+        ("import os; os.close(0); raise SystemExit(3)", "Runtime error"),
+    ],
+    ids=["listens", "closes its ears", "leaves at once, but right", "leaves at once", "closes both", "crashes"],
+)
+def test_a_participant_that_does_not_listen_cannot_break_the_interactor(package, judge, source, verdict):
+    config = PLAIN + "interactor: {source: i.py, language: python3}\n"
+    root = package(config, {"1a": ("77", None)}, {"interactor/i.py": TALKER})
+
+    assert judge(root, "python3", "a.py", source).verdict == verdict
+
+
+def test_an_interactor_that_never_notices_that_nobody_is_left_is_ended_and_the_participant_left_too_early(package, judge):
+    config = PLAIN + "interactor: {source: i.cpp, language: cpp}\n"
+    root = package(config, {"1a": ("77", None)}, {"interactor/i.cpp": ENDLESS})
+
+    assert judge(root, "python3", "a.py", "pass").verdict == "Wrong answer"
 
 
 def test_an_interactor_that_fails_is_never_a_participants_verdict(package, judge):

@@ -71,7 +71,8 @@ class Command:
     """The exit codes after which there is something to bring out."""
 
     spares_writer: bool = False
-    """In a dialogue: whoever writes to this command may go on when it no longer reads, instead of breaking a pipe."""
+    """In a dialogue: whoever writes to this command may go on when it no longer reads, instead of breaking a pipe.
+    Up to a bound: what writes for ever must end."""
 
 
 class Ended(StrEnum):

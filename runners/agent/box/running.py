@@ -10,7 +10,7 @@ from dataclasses import replace
 from runners.agent.box.descriptors import Descriptors
 from runners.agent.box.run import Cancelled, Command, Outcome
 from runners.agent.box.vessel import Vessel
-from runners.agent.box.watch import Watched, watch
+from runners.agent.box.watch import Unread, Watched, watch
 
 
 class VesselBox(abc.ABC):
@@ -40,8 +40,8 @@ class VesselBox(abc.ABC):
                 """Every pipe stays whole until the end of who holds it was noted, so that no end causes another unseen."""
                 run.vessel.settle()
                 if run is first and one.spares_writer:
-                    run.unread = os.dup(to_one)
-                    stack.callback(os.close, run.unread)
+                    run.unread = Unread(os.dup(to_one))
+                    stack.callback(run.unread.close)
                 (ours if run is first else theirs).close()
 
             watch([first, second], cancelled, on_end=let_go)

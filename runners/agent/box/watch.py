@@ -16,6 +16,9 @@ STDERR_BYTES = 256 << 10
 """Kept of stderr; the rest is only counted."""
 
 PIPE_BYTES = 1 << 16
+UNREAD_BYTES = 1 << 20
+"""That may be written to a run after its end without anybody noticing: more is no farewell, and breaks the pipe."""
+
 SHORTEST_S, LONGEST_S = 0.002, 0.1
 CORES = os.cpu_count() or 1
 FILE_SIZE_SIGNAL = 128 + 25
@@ -42,6 +45,26 @@ def milliseconds_up(nanoseconds: int) -> int:
     return -(-nanoseconds // 1_000_000)
 
 
+class Unread:
+    """The read end of a pipe that is emptied once its reader has ended, so that whoever writes to it need not know."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._left = UNREAD_BYTES
+
+    def take(self) -> bool:
+        """Whether more may be taken."""
+        piece = os.read(self.fd, PIPE_BYTES)
+        self._left -= len(piece)
+        return bool(piece) and self._left >= 0
+
+    def close(self) -> None:
+        """Any number of times."""
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
+
+
 class Watched:
     """One run under watch."""
 
@@ -51,8 +74,8 @@ class Watched:
         self.written = 0
         self.stopped: Ended | None = None
         self.ended_at: float | None = None
-        self.unread: int | None = None
-        """The read end of a pipe that is to be emptied once the run has ended, so that nobody waits to write to it."""
+        self.unread: Unread | None = None
+        """What is written to it after its end."""
 
         self.began_ns = time.monotonic_ns()
         self._command = command
@@ -152,10 +175,11 @@ def watch(runs: Sequence[Watched], cancelled: Cancelled, on_end: Callable[[Watch
 
 def _take_events(selector: selectors.BaseSelector, patience_s: float) -> None:
     for key, _ in selector.select(patience_s):
-        run: Watched | None = key.data
-        if run is None:
-            if not os.read(key.fd, PIPE_BYTES):
+        run: Watched | Unread = key.data
+        if isinstance(run, Unread):
+            if not run.take():
                 selector.unregister(key.fd)
+                run.close()
         elif key.fd == run.vessel.done:
             if run.vessel.ended():
                 run.end()
@@ -170,4 +194,4 @@ def _let_go(selector: selectors.BaseSelector, run: Watched, on_end: Callable[[Wa
     if on_end:
         on_end(run)
     if run.unread is not None:
-        selector.register(run.unread, selectors.EVENT_READ)
+        selector.register(run.unread.fd, selectors.EVENT_READ, run.unread)

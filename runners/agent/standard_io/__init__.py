@@ -20,8 +20,9 @@ Calling convention of an interactor:
 Its stdin is the submission's stdout and its stdout the submission's stdin; exit codes as above. A
 missing `.out` is an empty answer for both. Who ended first decides when both sides end badly:
 
-1. the submission: a limit it exceeded or a crash is its verdict; one that ended with 0 while the
-   interactor still wrote to it left too early, `Wrong answer`; else the interactor's word counts;
+1. the submission: a limit it exceeded or a crash is its verdict; else the interactor's word counts. What it
+   still writes goes nowhere, up to 1 MiB, so that it meets the end of its input and not a broken pipe; one
+   that goes on writing is ended by SIGPIPE, and the submission left too early, `Wrong answer`;
 2. the interactor: a refusal is `Wrong answer`, whatever the broken pipe then did to the submission; after
    an acceptance the submission must still end by itself, within its limits and with exit code 0.
 """

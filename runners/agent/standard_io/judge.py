@@ -98,7 +98,8 @@ class Judge(Trial):
         given = Blob.of_file(test.input)
         answer = Blob.of_file(test.answer) if test.answer else Blob.of(b"")
         with holding(given, answer):
-            mine = self.start(program, limits)
+            # A participant that leaves early must not be able to break the jury's program: its word on that is a refusal.
+            mine = replace(self.start(program, limits), spares_writer=True)
             theirs = self.jury_command(interactor, {"input": given, "answer": answer}, extra_wall_ms=mine.limits.wall_ms)
             outcome, other = self.steadily(lambda: self.box.converse(mine, theirs, self.cancelled))
         with contextlib.closing(outcome), contextlib.closing(other):
