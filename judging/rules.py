@@ -149,8 +149,10 @@ def displaced_on_return(row: JobRow, jobs: Iterable[JobRow]) -> JobRow | None:
     return max(newer, key=lambda other: (other.created_at, other.id), default=None)
 
 
-def priority_of(*, urgent: bool, attempt: int, first: Priority) -> Priority:
-    """The class of a new job: urgent, else the activity's own for a first judging, else rejudge."""
+def priority_of(*, urgent: bool, attempt: int, first: Priority, chosen: Priority | None = None) -> Priority:
+    """The class of a new job: urgent, else the one an operator chose, else the activity's own for a first judging, else rejudge."""
     if urgent:
         return Priority.URGENT
+    if chosen is not None:
+        return chosen
     return first if attempt == 1 else Priority.REJUDGE

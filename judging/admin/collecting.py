@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from django.http import StreamingHttpResponse
@@ -15,6 +15,8 @@ from judging.files import open_file
 from judging.models import SubmissionFile
 
 MOST_SUBMISSIONS = 20_000
+"""In one archive: its list of contents is kept in memory while it is made."""
+NOT_ALL = "_NOT-ALL-OF-THEM.txt"
 CHUNK = 256 * 1024
 NAME_LENGTH = 100
 AT_ONCE = 200
@@ -31,9 +33,9 @@ def safe_name(name: str) -> str:
     return f"_{short}" if _DEVICES.fullmatch(short) else short or "file"
 
 
-def zipped(submissions: Iterable[UUID]) -> StreamingHttpResponse:
-    """The sources of these submissions, each in a folder by its id."""
-    response = StreamingHttpResponse(_pieces(list(submissions)), content_type="application/zip")
+def zipped(submissions: Sequence[UUID], *, rest: str = "") -> StreamingHttpResponse:
+    """The sources of these submissions, each in a folder by its id. `rest` is where the others are, if these are not all."""
+    response = StreamingHttpResponse(_pieces(submissions, rest), content_type="application/zip")
     response.headers["Content-Disposition"] = 'attachment; filename="submissions.zip"'
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     response.headers["X-Content-Type-Options"] = "nosniff"
@@ -60,9 +62,12 @@ class _Outgoing(io.RawIOBase):
         return taken
 
 
-def _pieces(submissions: list[UUID]) -> Iterator[bytes]:
+def _pieces(submissions: Sequence[UUID], rest: str) -> Iterator[bytes]:
     outgoing = _Outgoing()
     with zipfile.ZipFile(outgoing, "w", zipfile.ZIP_DEFLATED) as archive:
+        if rest:
+            # First, so that even who breaks the download off has it.
+            archive.writestr(NOT_ALL, f"These are {len(submissions)} submissions, and not all. The others:\n{rest}\n")
         for start in range(0, len(submissions), AT_ONCE):
             files = SubmissionFile.objects.filter(submission__in=submissions[start : start + AT_ONCE]).select_related("file")
             for item in files.order_by("submission", "position"):

@@ -5,30 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django import forms
-from django.contrib import admin
-from django.db.models import Exists, OuterRef, QuerySet
-from django.http import HttpRequest
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RangeDateTimeFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
 from unfold.views import ChangeList
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from judging import marks, overview, queue
-from judging.admin.actions import Reason, Said, act, actor, bulk_act
+from judging.admin.actions import Reason, Said, act, actor, bulk_act, joint_act
 from judging.admin.filters import SeenSelectFilter
+from judging.admin.listed import ask_about_all, back_to, listed
+from judging.admin.newest import HeldBy
 from judging.admin.pages import FoundById
-from judging.admin.rejudging import Rejudge
+from judging.admin.priorities import MOST_MOVED, Class, ClassOfMany, move_all
+from judging.admin.rejudging import Rejudge, in_words
+from judging.admin.standing import standing
 from judging.admin.swearing import Sworn
-from judging.admin.timeline import history_of, is_uuid
-from judging.models import Delivery, Job
-from judging.models.work import PRIORITIES
-from judging.states import OPEN, JobState, Priority
+from judging.admin.timeline import history_of
+from judging.models import Job
+from judging.states import OPEN, JobState
 from judging.waiting import URGENT
-from runners.enrol import Clock
+from runners.clock import Clock
+
+PRIORITISE = "judging.cancel_job"
+SOONER_OR_LATER = "Jobs in an earlier class are handed out first; within a thread age still decides. What is over stays as it is."
 
 
 class JobList(ChangeList):
@@ -46,19 +51,6 @@ class JobList(ChangeList):
         self.result_list = rows
 
 
-class HeldBy(SeenSelectFilter):
-    """Jobs that a runner holds or has held."""
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
-        """By its deliveries, so that finished jobs are found too."""
-        runner = self.value()
-        if not runner:
-            return queryset
-        if not is_uuid(runner):
-            return queryset.none()
-        return queryset.filter(Exists(Delivery.objects.filter(job=OuterRef("id"), runner=runner)))
-
-
 class EndNow(Reason):
     """Why a job is ended or taken back, and what that does to its holder."""
 
@@ -68,15 +60,8 @@ class EndNow(Reason):
             yield format_html("{} holds it now; its lease token is retired, and whatever it still reports is refused.", self.row.runner)
 
 
-class Class(Reason):
-    """Why a job goes sooner or later, and in which class."""
-
-    priority = forms.TypedChoiceField(
-        label="Class, the first goes first",
-        choices=PRIORITIES,
-        coerce=lambda value: Priority(int(value)),
-        widget=UnfoldAdminSelectWidget,
-    )
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _is_open(job: Job) -> bool:
@@ -109,8 +94,13 @@ class JobPages(FoundById):
     also_found_by = ("submission", "thread")
     organization_path = "thread__organization"
     when_empty = "Jobs appear here as soon as somebody submits. Reset the filters to see them all."
-    actions = ["cancel_many"]
+    list_before_template = "operators/listed_jobs.html"
+    actions = ["prioritise_many", "cancel_many"]
     actions_detail = ["rejudge", "give_back", "prioritise", "cancel", "void"]
+
+    def get_custom_urls(self) -> Any:
+        """Another class for everything that is listed."""
+        return (("prioritise-listed/", "judging_job_prioritise_listed", self.prioritise_listed),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         """Jobs with all that a row shows."""
@@ -209,7 +199,7 @@ class JobPages(FoundById):
 
     @act(
         "Change priority",
-        permission="judging.cancel_job",
+        permission=PRIORITISE,
         text="The job moves to another class; within its thread its age still decides.",
         submit="Change it",
         form=Class,
@@ -220,6 +210,31 @@ class JobPages(FoundById):
         """Move an open job to another class."""
         queue.prioritise(row.id, said["priority"], by=actor(request), reason=said["reason"])
         return f"The job is {said['priority'].name.lower()} now."
+
+    @joint_act("Change priority of the selected jobs", permission=PRIORITISE, text=SOONER_OR_LATER, submit="Change them", form=ClassOfMany)
+    def prioritise_many(self, request: HttpRequest, rows: list[Job], said: Said) -> str:
+        """Move each of the chosen jobs that is open."""
+        return move_all([row.id for row in rows], said["priority"], by=actor(request), reason=said["reason"])
+
+    def prioritise_listed(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        """Ask about every open job that the list shows under the filters of this address, and move them, the oldest first."""
+        if not (self.has_view_permission(request) and request.user.has_perm(PRIORITISE)):
+            raise PermissionDenied
+        found = listed(self, request).filter(state__in=OPEN).order_by("created_at", "id")
+        ids = list(found.values_list("id", flat=True)[: MOST_MOVED + 1])
+        more, ids = len(ids) > MOST_MOVED, ids[:MOST_MOVED]
+        posted = request.method == "POST"
+        said = ClassOfMany(request.POST if posted else None, request=request, row=ids)
+        # Jobs come and go while one reads: what was counted is an upper bound, and no more than that is moved.
+        moved = posted and len(ids) > _number(request.POST.get("counted"))
+        if posted and not moved and said.is_valid():
+            words = move_all(ids, said.cleaned_data["priority"], by=actor(request), reason=said.cleaned_data["reason"])
+            messages.success(request, words)
+            return HttpResponseRedirect(back_to(self, request))
+        text = f"{SOONER_OR_LATER} These are the oldest {MOST_MOVED:,}; there are more, for another time." if more else SOONER_OR_LATER
+        asked = {"title": "Change the priority of what is listed", "text": text, "submit": "Change all of these"}
+        chosen = in_words([(name, request.GET[name]) for name in request.GET])
+        return ask_about_all(self, request, said, asked=asked, counted=len(ids), moved=moved, chosen=chosen)
 
     @act(
         "Void the result",
@@ -246,18 +261,5 @@ class JobPages(FoundById):
     )
     def rejudge(self, request: HttpRequest, row: Job, said: Said) -> str:
         """Open another attempt at the job's submission."""
-        queue.rejudge(row.submission_id, by=actor(request), reason=said["reason"], urgent=said["urgent"])
+        queue.rejudge(row.submission_id, by=actor(request), reason=said["reason"], urgent=said["urgent"], priority=said["priority"])
         return "A new attempt was opened."
-
-
-def standing(job: Any) -> SafeString:
-    """What matters of a job in its state. `why` and `now` come with the row."""
-    if job.state == JobState.QUEUED:
-        first = next(iter(job.why), None)
-        tone = "az-bad" if first and first.obstacle in URGENT else "az-faint"
-        return format_html('<span class="{}" title="{}">{}</span>', tone, first.words, first.obstacle) if first else marks.NOTHING
-    if job.state == JobState.RUNNING:
-        return format_html("{} {}", marks.link(job.runner), marks.countdown(job.lease_until, job.now))
-    if job.state == JobState.COMPLETED:
-        return format_html("<strong>{}</strong>{}", job.result.verdict, " (voided)" if job.voided_at else "")
-    return format_html('<span class="az-faint az-cut" title="{}">{}</span>', job.reason or "", job.reason or "")

@@ -7,12 +7,19 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminRadioSelectWidget, UnfoldBooleanSwitchWidget
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminRadioSelectWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldBooleanSwitchWidget,
+)
 
 from judging import rejudging
 from judging.admin.actions import Reason
+from judging.models.work import PRIORITIES
 from judging.rejudging import Wanted
 from judging.rejudging.begin import MOST_REPEATS
+from judging.states import Priority
 
 ORDINARY, URGENT = "ordinary", "urgent"
 
@@ -23,17 +30,28 @@ class Rejudge(Reason):
     mode = forms.ChoiceField(
         label="How soon",
         choices=[
-            (ORDINARY, "Ordinary: after everything that waits for its first verdict"),
+            (ORDINARY, "Ordinary: in its class, by default after everything that waits for its first verdict"),
             (URGENT, "Urgent: before everything else; replaces what waits in its thread"),
         ],
         initial=ORDINARY,
         widget=UnfoldAdminRadioSelectWidget,
     )
 
+    priority = forms.TypedChoiceField(
+        label="Class of an ordinary one, the first goes first",
+        choices=[(value, name) for value, name in PRIORITIES if value != Priority.URGENT],
+        coerce=lambda value: Priority(int(value)),
+        initial=int(Priority.REJUDGE),
+        required=False,
+        widget=UnfoldAdminSelectWidget,
+        help_text="Whatever is in an earlier class goes before it. An urgent one goes before all classes.",
+    )
+    field_order: Sequence[str] = ("mode", "priority", "reason")
+
     def clean(self) -> dict[str, Any]:
         """The mode as the verb takes it."""
         said: dict[str, Any] = super().clean() or {}
-        return said | {"urgent": said.get("mode") == URGENT}
+        return said | {"urgent": said.get("mode") == URGENT, "priority": said.get("priority") or Priority.REJUDGE}
 
 
 class RejudgeMany(Rejudge):
@@ -53,7 +71,7 @@ class RejudgeMany(Rejudge):
         widget=UnfoldAdminIntegerFieldWidget,
         help_text="One after the other, to see whether the verdict is steady. The last one counts.",
     )
-    field_order = ("mode", "aside", "repeats", "reason")
+    field_order = ("mode", "priority", "aside", "repeats", "reason")
 
     def __init__(self, *given: Any, **about: Any) -> None:
         super().__init__(*given, **about)
@@ -85,6 +103,7 @@ def wanted_by(said: Any, *, chosen: str, organization: UUID | None) -> Wanted:
         reason=said["reason"],
         chosen=chosen,
         urgent=said["urgent"],
+        priority=said["priority"],
         aside=said["aside"],
         repeats=said["repeats"],
         organization=organization,

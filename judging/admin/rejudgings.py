@@ -19,6 +19,7 @@ from judging.admin.pages import FoundById
 from judging.admin.swearing import Sworn
 from judging.admin.timeline import actors
 from judging.models import Rejudging, RejudgingState
+from judging.states import Priority
 
 TONES = {
     RejudgingState.WORKING: "busy",
@@ -80,7 +81,8 @@ class RejudgingPages(FoundById):
         """What makes it different from an ordinary one."""
         urgent = marks.badge("urgent", "warn") if row.urgent else ""
         aside = marks.badge("results aside", "info") if row.aside else ""
-        return format_html("{} {} {}", urgent, aside, f"{row.repeats} runs each" if row.repeats > 1 else "")
+        in_class = marks.badge(row.get_priority_display(), "off") if row.priority not in (None, Priority.REJUDGE) and not row.urgent else ""
+        return format_html("{} {} {} {}", urgent, in_class, aside, f"{row.repeats} runs each" if row.repeats > 1 else "")
 
     @display(description="Begun")
     def made(self, row: Rejudging) -> SafeString:

@@ -11,9 +11,10 @@ from uuid import UUID
 from django.contrib.auth import get_user_model
 from django.db.models import Prefetch
 
+from judging.diagnosis import LEASE_RAN_OUT, Failure, diagnose
 from judging.marks import span
 from judging.models import Attachment, Delivery, Job, LedgerRecord
-from judging.states import RecordType
+from judging.states import Cause, RecordType
 from judging.story import Line, Told, tell
 from runners.models import Runner
 
@@ -56,11 +57,16 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All hand-outs of a job, and everything that happened to it; `cut` when the page holds only the beginning."""
+    """All hand-outs of a job, and everything that happened to it; `cut` when the page holds only the beginning.
+
+    `failures` are the hand-outs that came to nothing, `diagnosis` what they say together, in words.
+    """
 
     deliveries: list[Held]
     entries: list[Entry]
     cut: bool
+    failures: list[Failure]
+    diagnosis: str
 
 
 def history_of(job: Job, *, now: datetime) -> History:
@@ -73,7 +79,32 @@ def history_of(job: Job, *, now: datetime) -> History:
         Held(delivery, span(delivery.claimed_at, delivery.ended_at or now), endings.get(str(delivery.token)))
         for delivery in _deliveries(job)
     ]
-    return History(held, [Entry(line, names[line.actor]) for line in lines], len(records) > MOST_RECORDS)
+    failures = _failures(records[:MOST_RECORDS], [each.delivery for each in held])
+    return History(held, [Entry(line, names[line.actor]) for line in lines], len(records) > MOST_RECORDS, failures, diagnose(failures))
+
+
+def _failures(records: Iterable[Told], deliveries: list[Delivery]) -> list[Failure]:
+    by_token = {str(delivery.token): delivery for delivery in deliveries}
+    found = ((by_token.get(str(record.data.get("token"))), _reason_of(record)) for record in records)
+    return [
+        Failure(str(each.runner_id), each.runner.name if each.runner else f"runner {str(each.runner_id)[-12:]}", reason)
+        for each, reason in found
+        if each and reason
+    ]
+
+
+def _reason_of(record: Told) -> str:
+    """Why a hand-out brought no verdict, where that tells of the job or the machine; empty for what operators decided."""
+    reason = str(record.data.get("reason") or "no reason given")
+    match record.type, record.data.get("cause"):
+        case (RecordType.EXPIRED, _) | (RecordType.REQUEUED, Cause.SILENT):
+            return LEASE_RAN_OUT
+        case (RecordType.REQUEUED, Cause.INFRASTRUCTURE) | (RecordType.FAILED, _):
+            return reason
+        case (RecordType.REPORTED, _):
+            return "" if record.data.get("judged") else reason
+        case _:
+            return ""
 
 
 def _deliveries(job: Job) -> list[Delivery]:

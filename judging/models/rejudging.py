@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from judging.models.work import Submission
+from judging.models.work import PRIORITIES, Submission
 from runners.keys import new_id
 
 
@@ -39,7 +39,7 @@ class Rejudging(models.Model):
     """One decision to judge many submissions again. `by` is the ledger's name for who made it; `chosen` says how, in words.
 
     `organization` is that of an operator who belongs to one, None for those who do not. `aside`: results do not count
-    until it is applied. `repeats` is how many attempts each submission gets, one after the other.
+    until it is applied. `priority` is the class of its attempts where they are not urgent, None: that of rejudges. `repeats` is how many attempts each submission gets, one after the other.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -48,6 +48,7 @@ class Rejudging(models.Model):
     reason = models.TextField()
     chosen = models.CharField(max_length=500, blank=True, default="")
     urgent = models.BooleanField(default=False)
+    priority = models.PositiveSmallIntegerField(choices=PRIORITIES, null=True)
     aside = models.BooleanField(default=False)
     repeats = models.PositiveSmallIntegerField(default=1)
     state = models.CharField(max_length=10, choices=RejudgingState.choices, default=RejudgingState.WORKING)

@@ -10,10 +10,20 @@ from judging.rules import priority_of, superseded_by_new
 from judging.states import Priority, RecordType
 
 
-def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urgent: bool, actor: str, reason: str | None = None) -> None:
+def open_job(
+    held: Hold,
+    submission: Submission,
+    *,
+    job: UUID,
+    attempt: int,
+    urgent: bool,
+    actor: str,
+    reason: str | None = None,
+    priority: Priority | None = None,
+) -> None:
     """Open a job on a held thread; waiting jobs it replaces give way to it (seed 000, queue.md §4).
 
-    `reason` is the operator's, None for a first judging.
+    `reason` is the operator's, None for a first judging; `priority` the class an operator chose, None: by the rule.
     """
     Submission.objects.filter(id=submission.id).update(attempts=attempt)
     lane = Lane.objects.only("priority", "version_id", "problem_id").get(id=submission.lane_id)
@@ -32,7 +42,7 @@ def open_job(held: Hold, submission: Submission, *, job: UUID, attempt: int, urg
         lane=str(submission.lane_id),
         version=str(version),
         attempt=attempt,
-        priority=int(priority_of(urgent=urgent, attempt=attempt, first=Priority(lane.priority))),
+        priority=int(priority_of(urgent=urgent, attempt=attempt, first=Priority(lane.priority), chosen=priority)),
         urgent=urgent,
         cap=cap,
         timeout=timeout,

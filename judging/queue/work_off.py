@@ -21,7 +21,7 @@ from judging.queue.cancel import cancel as cancel_job
 from judging.queue.opening import open_job
 from judging.rejudging.counting import standing
 from judging.rules import superseded_by_new
-from judging.states import OPEN, JobState
+from judging.states import OPEN, JobState, Priority
 from runners.keys import new_id
 
 log = structlog.get_logger()
@@ -105,7 +105,8 @@ def _opened(held: Hold, row: RejudgingItem) -> dict[str, object]:
     job, batch = new_id(), row.rejudging
     before = _standing_before(row.submission)
     attempt = row.submission.attempts + 1
-    open_job(held, row.submission, job=job, attempt=attempt, urgent=batch.urgent, actor=batch.by, reason=batch.reason)
+    chosen = None if batch.priority is None else Priority(batch.priority)
+    open_job(held, row.submission, job=job, attempt=attempt, urgent=batch.urgent, actor=batch.by, reason=batch.reason, priority=chosen)
     return {"state": ItemState.OPENED, "job": job, "before": before}
 
 

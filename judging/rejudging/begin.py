@@ -12,7 +12,7 @@ from django.db import connection
 from judging.durable import one_transaction
 from judging.errors import Refusal
 from judging.models import ItemState, Job, Rejudging, RejudgingItem, RejudgingState, Submission
-from judging.states import OPEN, JobState
+from judging.states import OPEN, JobState, Priority
 from judging.text import storable
 
 MOST = 20_000
@@ -41,6 +41,7 @@ class Wanted:
     reason: str
     chosen: str = ""
     urgent: bool = False
+    priority: Priority | None = None
     aside: bool = False
     repeats: int = 1
     organization: UUID | None = None
@@ -86,6 +87,7 @@ def begin(submissions: Sequence[UUID], *, by: str, wanted: Wanted) -> UUID:
             reason=storable(wanted.reason),
             chosen=storable(wanted.chosen)[:500],
             urgent=wanted.urgent,
+            priority=wanted.priority,
             aside=wanted.aside,
             repeats=wanted.repeats,
         )

@@ -103,7 +103,14 @@ def test_every_act_on_many_rows_has_a_dialog_and_a_permission(admin):
 
     acts = [(page, name, found[0]) for _, page in pages() for name, found in page.get_actions(request).items()]
 
-    assert {name for _, name, _ in acts} == {"approve_many", "retag_many", "cancel_many", "rejudge_many", "download_many"}
+    assert {name for _, name, _ in acts} == {
+        "approve_many",
+        "retag_many",
+        "cancel_many",
+        "prioritise_many",
+        "rejudge_many",
+        "download_many",
+    }
     assert all(act.permission and (act.dialog or act.reads) for _, _, act in acts)
 
 

@@ -1,5 +1,6 @@
 """What operators see of jobs, and do to them."""
 
+import html
 from datetime import timedelta
 
 import pytest
@@ -253,3 +254,63 @@ def test_a_job_that_was_given_up_shows_the_reason(client):
     queue.report(claimed.row.id, failure, token=claimed.row.token, runner=box.id)
 
     assert "Given up after 1 deliveries: infrastructure failure: disk full" in page_of(client, claimed.row.id)
+
+
+NO_LANGUAGE = "the job's props name no language"
+
+
+def fail_at(box, reason, *, times=1):
+    for _ in range(times):
+        claimed = factories.claimed(box)
+        report = queue.Report(infrastructure_failure=True, failure_reason=reason)
+        queue.report(claimed.row.id, report, token=claimed.row.token, runner=box.id)
+
+
+def test_what_every_machine_says_of_a_job_is_the_job_s_own_fault(client):
+    job = factories.submission(factories.work(cap=4)).job
+    boxes = [factories.box(name="one"), factories.box(name="two")]
+    for box in boxes * 2:
+        fail_at(box, NO_LANGUAGE)
+
+    page, listed = page_of(client, job), words(client.get(f"{JOBS}?state__exact=failed"))
+
+    assert "Why was it given up? 4 of 4 hand-outs count" in page
+    assert f"one: {NO_LANGUAGE}" in page
+    assert "2 machines gave the same reason, so that it lies with the job" in page
+    assert "it has to be sent in again" in page
+    assert f"failed {NO_LANGUAGE}" in listed
+
+
+def test_what_one_machine_says_of_a_job_is_that_machine_s(client):
+    job = factories.submission(factories.work(cap=2)).job
+    fail_at(factories.box(name="dusty"), "no space left on device", times=2)
+
+    assert "Every time it was with dusty: look at that machine" in page_of(client, job)
+
+
+def test_a_job_that_came_back_says_why_while_it_waits(client):
+    job = factories.submission(factories.work(cap=5)).job
+    fail_at(factories.box(name="dusty"), "no space left on device")
+
+    page, listed = page_of(client, job), words(client.get(JOBS))
+
+    assert "Why did it come back? 1 of 5 hand-outs count dusty: no space left on device" in page
+    assert "came back 1 of 5 times, last: no space left on device" in listed
+
+
+def test_a_reason_is_never_markup(client):
+    job = factories.submission(factories.work(cap=1)).job
+    fail_at(factories.box(), "<script>alert(1)</script>")
+
+    for answer in (client.get(reverse("admin:judging_job_change", args=[job])), client.get(JOBS)):
+        assert "<script>alert(1)" not in answer.content.decode()
+        assert "<script>alert(1)</script>" in words_of_text(answer)
+
+
+def words_of_text(answer):
+    """Entities resolved, tags left: what a browser shows of text that looks like a tag."""
+    return html.unescape(answer.content.decode())
+
+
+def test_a_job_that_nobody_touched_says_nothing_of_failures(client):
+    assert "Why did it come back?" not in page_of(client, factories.submission().job)

@@ -100,7 +100,28 @@ def test_an_urgent_one_goes_before_everything(client, box):
     assert Job.objects.get(attempt=2).urgent
 
 
-@pytest.mark.parametrize("bad", [{"reason": ""}, {"repeats": "0"}, {"repeats": "1000"}, {"mode": "now"}])
+def test_a_class_is_chosen_in_the_dialog(client, box):
+    judged(box, "Accepted")
+
+    begin(client, priority="1")
+    queue.work_off()
+
+    batch = Rejudging.objects.get()
+    assert Job.objects.get(attempt=2).priority == 1
+    assert "Class contest" in words(page_of(client, batch))
+
+
+def test_one_submission_is_rejudged_in_the_class_that_was_chosen(client, box):
+    (submission,) = judged(box, "Accepted")
+
+    client.post(f"/admin/judging/submission/{submission}/rejudge/", SAID | {"priority": "2"})
+
+    assert Job.objects.get(attempt=2).priority == 2
+
+
+@pytest.mark.parametrize(
+    "bad", [{"reason": ""}, {"repeats": "0"}, {"repeats": "1000"}, {"mode": "now"}, {"priority": "0"}, {"priority": "x"}]
+)
 def test_what_is_not_said_properly_is_asked_again(client, box, bad):
     judged(box, "Accepted")
 

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import uuid
 import zipfile
 
 import pytest
@@ -10,7 +11,8 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
 from judging import queue
-from judging.admin.collecting import safe_name
+from judging.admin import downloads
+from judging.admin.collecting import NOT_ALL, safe_name
 from judging.models import Attachment, Job, Submission
 from tests import factories
 from tests.admin.reading import told, words
@@ -305,3 +307,28 @@ def test_submissions_of_which_a_runner_had_an_attempt_are_found(client, judged):
 
     assert str(claimed.row.submission)[-12:] in page
     assert str(other.submission)[-12:] not in page
+
+
+def test_an_archive_that_is_not_all_says_so_and_where_the_others_are(client, monkeypatch):
+    monkeypatch.setattr(downloads, "MOST_SUBMISSIONS", 2)
+    into = factories.work()
+    for _ in range(3):
+        factories.submission(into)
+    factories.submission(factories.work(slug="other"))
+    address = f"{reverse('admin:judging_submission_sources')}?lane__problem__id__exact={into.problem.id}"
+
+    first = archive_of(client.get(address))
+    *_, words_of_it = first.pop(NOT_ALL).decode().splitlines()
+    second = archive_of(client.get(words_of_it))
+
+    assert "at most 20,000 in one archive" in words(client.get(SUBMISSIONS))
+    assert (len(first), len(second)) == (2, 1)
+    assert {name.split("/")[0] for name in first | second} == {str(row.id) for row in Submission.objects.filter(lane=into.lane)}
+
+
+def test_an_archive_behind_what_is_not_there_is_empty(client):
+    factories.submission()
+    address = reverse("admin:judging_submission_sources")
+
+    assert archive_of(client.get(f"{address}?after=zzz")) == {}
+    assert archive_of(client.get(f"{address}?after={uuid.uuid4()}")) == {}

@@ -10,6 +10,7 @@ from judging import queue, rejudging
 from judging.models import Job, Rejudging, RejudgingItem, Result
 from judging.queue import Report
 from judging.rejudging import Wanted
+from judging.states import Priority
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -334,3 +335,26 @@ def test_nothing_and_too_much_are_refused(box, monkeypatch):
         begun([])
     with pytest.raises(rejudging.TooManyChosen):
         begun(judged(box, 2))
+
+
+def test_the_class_of_its_attempts_is_the_one_that_was_chosen(box):
+    submissions = judged(box)
+
+    begun(submissions, priority=Priority.CONTEST)
+    work_off()
+
+    assert Job.objects.get(attempt=2).priority == Priority.CONTEST
+
+
+def test_without_a_class_its_attempts_are_rejudges(box):
+    begun(judged(box))
+    work_off()
+
+    assert Job.objects.get(attempt=2).priority == Priority.REJUDGE
+
+
+def test_an_urgent_one_is_urgent_whatever_class_was_chosen(box):
+    begun(judged(box), urgent=True, priority=Priority.JURY)
+    work_off()
+
+    assert Job.objects.get(attempt=2).priority == Priority.URGENT

@@ -1,0 +1,110 @@
+"""By what submissions are filtered: the newest attempt at each, who judged it, whether it counts, what its client said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.http import HttpRequest
+from unfold.contrib.filters.admin import DropdownFilter, FieldTextFilter
+
+from judging.admin.filters import SeenSelectFilter
+from judging.admin.timeline import is_uuid
+from judging.models import Delivery, Job
+from judging.rejudging.counting import set_aside
+from judging.states import JobState
+
+LAST = {"state": "state", "verdict": "result__verdict", "last_attempt": "attempt", "voided_at": "voided_at", "last_job": "id"}
+"""What a row shows of its newest attempt, by the name it is annotated under."""
+
+
+def newest() -> QuerySet[Job]:
+    """The newest attempt at the submission of the outer query, those not counted whose results are kept aside."""
+    return Job.objects.filter(~set_aside(), submission=OuterRef("id")).order_by("-attempt")
+
+
+def with_newest(submissions: QuerySet[Any]) -> QuerySet[Any]:
+    """These with what the list shows of the newest attempt at each."""
+    told: QuerySet[Any] = submissions.annotate(**{name: Subquery(newest().values(path)[:1]) for name, path in LAST.items()})
+    return told
+
+
+class StateOfNewest(DropdownFilter):
+    """By the state of the newest attempt."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every state a job may be in."""
+        return [(state.value, state.value) for state in JobState]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Asked inside the query, so that an older attempt's state never counts."""
+        return queryset.filter(state=self.value()) if self.value() else queryset
+
+
+class VerdictOfNewest(DropdownFilter):
+    """By the verdict of the newest attempt; the words are those that runners use."""
+
+    title = "verdict"
+    parameter_name = "verdict"
+    most_words = 30
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The verdicts lately met."""
+        organization = model_admin.organization(request)
+        seen = Job.objects.filter(finished_at__isnull=False, **({"thread__organization": organization} if organization else {}))
+        lately = seen.order_by("-finished_at").values_list("result__verdict", flat=True)[:1000]
+        return [(word, word) for word in sorted({word for word in lately if word})[: self.most_words]]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Asked inside the query."""
+        return queryset.filter(verdict=self.value()) if self.value() else queryset
+
+
+class JudgedBy(SeenSelectFilter):
+    """Submissions of which a runner holds or has held an attempt."""
+
+    path = "job__submission"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """By the deliveries, so that finished ones and those without a result are found too."""
+        runner = self.value()
+        if not runner:
+            return queryset
+        if not is_uuid(runner):
+            return queryset.none()
+        return queryset.filter(Exists(Delivery.objects.filter(**{self.path: OuterRef("id")}, runner=runner)))
+
+
+class HeldBy(JudgedBy):
+    """Jobs that a runner holds or has held."""
+
+    path = "job"
+
+
+class Counted(DropdownFilter):
+    """Whether it counts."""
+
+    title = "counts"
+    parameter_name = "counts"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """What there is besides those that count."""
+        return [("excluded", "excluded"), ("withdrawn", "withdrawn"), ("yes", "yes")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """By the marks on the submission."""
+        chosen: dict[str, dict[str, Any]] = {
+            "excluded": {"excluded_at__isnull": False},
+            "withdrawn": {"deleted_at__isnull": False},
+            "yes": {"excluded_at": None, "deleted_at": None},
+        }
+        return queryset.filter(**chosen.get(str(self.value()), {}))
+
+
+class LanguageWord(FieldTextFilter):
+    """By a word in what the author's client said of it; the server does not read that document, it compares text."""
+
+    title = "word in props"
