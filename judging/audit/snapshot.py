@@ -6,52 +6,53 @@ memory holds one thread at a time, and writers are neither stopped nor half seen
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
-from operator import itemgetter
-from typing import Any
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple, get_args, get_type_hints
 from uuid import UUID
 
 from django.db import connection, transaction
 from msgspec.json import decode
-from psycopg.abc import Buffer
-from psycopg.adapt import Loader
-from psycopg.pq import Format
 
 from judging.ids import id_of_bytes
 from judging.models import Audit, AuditScope
-from judging.records import COLUMNS, Record, documents_digest
+from judging.records import Record, documents_digest
 from judging.replay import Handout, Judgement, Seal, StoredJob, Tables, ThreadColumns
-from judging.rows import column_of
+from judging.rows import JobRow, column_of
 
 _BATCH = 2_000
 _NO_THREAD = UUID(int=0)
 """Under which rows stand that belong to no thread at all: the database's constraints forbid them."""
-_JOB = ", ".join(f"j.{column_of(name)}" for name in COLUMNS)
+_IDS = [place for place, (_, kind) in enumerate(get_type_hints(JobRow).items()) if UUID in (kind, *get_args(kind))]
+_COLUMNS = [f"j.{column_of(name)}" for name in JobRow._fields]
+_JOB = ", ".join(f"uuid_send({column})" if place in _IDS else column for place, column in enumerate(_COLUMNS))
 
-# All begin with the thread and are ordered by it, as sixteen bytes, which compare faster than an id. The scope's
-# condition takes the place of {}.
+# All begin with the thread and are ordered by it. Ids come as sixteen bytes, which compare faster, and are made when
+# their thread's turn comes: the next one's are not the last one's to remember. The scope's condition takes the place of {}.
 RECORDS = """
-SELECT uuid_send(r.thread), r.n, r.at, r.v, r.type, r.job, r.actor, r.data::text, r.after, r.hash
+SELECT uuid_send(r.thread), r.n, r.at, r.v, r.type, uuid_send(r.job), r.actor, r.data::text, r.after, r.hash
 FROM judging_ledgerrecord r WHERE r.thread {} ORDER BY r.thread, r.n
 """
 THREADS = """
-SELECT uuid_send(t.id), t.n, t.tail, t.last_at, t.head, t.head_priority, t.head_created_at, t.running, t.claimable
+SELECT uuid_send(t.id), t.n, t.tail, t.last_at, uuid_send(t.head), t.head_priority, t.head_created_at, uuid_send(t.running), t.claimable
 FROM judging_thread t WHERE t.id {} ORDER BY t.id
 """
 SEALS = "SELECT uuid_send(s.thread), s.n, s.tail FROM judging_threadseal s WHERE s.thread {} ORDER BY s.thread"
 JOBS = f"SELECT uuid_send(j.thread_id), j.n, {_JOB} FROM judging_job j WHERE j.thread_id {{}} ORDER BY j.thread_id"
 _THREAD_OF_JOB = f"coalesce(j.thread_id, '{_NO_THREAD}')"
 DELIVERIES = f"""
-SELECT uuid_send({_THREAD_OF_JOB}), d.token, d.job_id, d.fence, d.runner_id, d.claimed_at, d.ended_at, d.ending
+SELECT uuid_send({_THREAD_OF_JOB}), uuid_send(d.token), uuid_send(d.job_id), d.fence, uuid_send(d.runner_id),
+    d.claimed_at, d.ended_at, d.ending
 FROM judging_delivery d LEFT JOIN judging_job j ON j.id = d.job_id WHERE {_THREAD_OF_JOB} {{}} ORDER BY {_THREAD_OF_JOB}
 """
 RESULTS = """
-SELECT uuid_send(s.thread_id), r.id, r.token, r.job_id, r.submission_id, r.attempt, r.runner_id,
-    r.verdict, r.score, r.max_score, r.infrastructure_failure, r.failure_reason, r.runner_version, r.extra, r.props, r.created_at
+SELECT uuid_send(s.thread_id), uuid_send(r.id), uuid_send(r.token), uuid_send(r.job_id), uuid_send(r.submission_id),
+    r.attempt, uuid_send(r.runner_id), r.verdict, r.score, r.max_score,
+    r.infrastructure_failure, r.failure_reason, r.runner_version, r.extra, r.props, r.created_at
 FROM judging_result r JOIN judging_submission s ON s.id = r.submission_id WHERE s.thread_id {} ORDER BY s.thread_id
 """
 
@@ -98,8 +99,7 @@ class Moment:
     snapshot: str
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadView:
+class ThreadView(NamedTuple):
     """One thread as the snapshot has it."""
 
     id: UUID
@@ -108,26 +108,32 @@ class ThreadView:
 
 
 class Stream:
-    """Rows in the order of their first column, taken group by group."""
+    """Rows in the order of their first column, taken by it."""
 
     def __init__(self, rows: Iterator[tuple[Any, ...]]) -> None:
-        self._groups = groupby(rows, key=itemgetter(0))
-        self.key: bytes | None = None
-        """The next group's; None at the end."""
-        self._rows: _Rows = ()
-        self._advance()
+        self._rows = rows
+        self._next: tuple[Any, ...] = next(rows, _END)
 
-    def _advance(self) -> None:
-        self.key, group = next(self._groups, (None, ()))
-        self._rows = list(group)
+    @property
+    def key(self) -> bytes | None:
+        """The next row's first column; None at the end."""
+        return self._next[0]  # type: ignore[no-any-return]
 
     def take(self, key: bytes) -> _Rows:
-        """The rows under a key: those of the next group, or none."""
-        if key != self.key:
+        """The rows under a key: those that come next, or none."""
+        if key != self._next[0]:
             return ()
-        rows = self._rows
-        self._advance()
-        return rows
+        taken = [self._next]
+        for row in self._rows:
+            if row[0] != key:
+                self._next = row
+                return taken
+            taken.append(row)
+        self._next = _END
+        return taken
+
+
+_END = (None,)
 
 
 @contextmanager
@@ -151,52 +157,70 @@ def count_records(scope: Scope) -> int:
 
 def threads(scope: Scope) -> Generator[ThreadView]:
     """Every thread that the ledger or a table knows, in the order of ids. Only inside `snapshot()`."""
-    streams = {name: Stream(_rows(name, sql, scope)) for name, sql in STREAMS.items()}
+    with ExitStack() as opened:
+        streams = {name: Stream(_rows(opened, name, sql, scope)) for name, sql in STREAMS.items()}
+        yield from _side_by_side(streams)
+
+
+def _side_by_side(streams: Mapping[str, Stream]) -> Iterator[ThreadView]:
     while keys := [stream.key for stream in streams.values() if stream.key is not None]:
         key = min(keys)
         thread = id_of_bytes(key)
         rows = {name: stream.take(key) for name, stream in streams.items()}
-        records = [_record(thread, row) for row in rows.pop("records")]
-        yield ThreadView(thread, records, _tables(**rows))
+        told = rows.pop("records")
+        # The tables first: then the ids that are text in the records are known already.
+        tables = _tables(**rows)
+        yield ThreadView(thread, [_record(thread, row) for row in told], tables)
 
 
 def _tables(threads: _Rows, seals: _Rows, jobs: _Rows, deliveries: _Rows, results: _Rows) -> Tables:
     return Tables(
-        thread=ThreadColumns(*threads[0][1:]) if threads else None,
+        thread=_thread(threads[0]) if threads else None,
         seal=Seal(*seals[0][1:]) if seals else None,
-        jobs=[StoredJob(row[1], row[2:]) for row in jobs],
-        handouts=[Handout(*row[1:]) for row in deliveries],
-        judgements=[_judgement(row[1:]) for row in results],
+        jobs=[_job(row) for row in jobs],
+        handouts=[_handout(row) for row in deliveries],
+        judgements=[_judgement(row) for row in results],
     )
 
 
-def _rows(name: str, sql: str, scope: Scope) -> Iterator[tuple[Any, ...]]:
+def _rows(opened: ExitStack, name: str, sql: str, scope: Scope) -> Iterator[tuple[Any, ...]]:
     """A statement's rows through a server-side cursor, in batches and in binary."""
     condition, parameters = scope.condition()
-    with connection.connection.cursor(name=f"audit_{name}", binary=True) as cursor:
-        cursor.adapters.register_loader("uuid", _Ids)
-        cursor.execute(sql.format(condition), parameters)
-        while rows := cursor.fetchmany(_BATCH):
-            yield from rows
-
-
-class _Ids(Loader):
-    """How ids are loaded: a good part of all columns are some."""
-
-    format = Format.BINARY
-
-    def load(self, data: Buffer) -> UUID:
-        """The id in sixteen bytes."""
-        return id_of_bytes(bytes(data))
+    cursor = opened.enter_context(connection.connection.cursor(name=f"audit_{name}", binary=True))
+    cursor.execute(sql.format(condition), parameters)
+    return chain.from_iterable(iter(partial(cursor.fetchmany, _BATCH), []))
 
 
 def _record(thread: UUID, row: tuple[Any, ...]) -> Record:
     _, n, at, v, kind, job, actor, data, after, digest = row
-    return Record(thread, n, at, v, kind, job, actor, decode(data), after, digest)
+    return Record(thread, n, at, v, kind, id_of_bytes(job), actor, decode(data), after, digest)
+
+
+def _id(raw: bytes | None) -> UUID | None:
+    return None if raw is None else id_of_bytes(raw)
+
+
+def _thread(row: tuple[Any, ...]) -> ThreadColumns:
+    _, n, tail, last_at, head, priority, created_at, running, claimable = row
+    return ThreadColumns(n, tail, last_at, _id(head), priority, created_at, _id(running), claimable)
+
+
+def _job(row: tuple[Any, ...]) -> StoredJob:
+    values = list(row[2:])
+    for place in _IDS:
+        if (raw := values[place]) is not None:
+            values[place] = id_of_bytes(raw)
+    return StoredJob(row[1], tuple(values))
+
+
+def _handout(row: tuple[Any, ...]) -> Handout:
+    _, token, job, fence, runner, claimed_at, ended_at, ending = row
+    return Handout(id_of_bytes(token), id_of_bytes(job), fence, _id(runner), claimed_at, ended_at, ending)  # type: ignore[arg-type] # damage may leave none
 
 
 def _judgement(row: tuple[Any, ...]) -> Judgement:
-    keys, (score, most, failed, *documents, created_at) = row[:7], row[7:]
+    _, key, token, job, submission, attempt, runner, verdict, score, most, failed, *documents, created_at = row
+    keys = (id_of_bytes(key), id_of_bytes(token), id_of_bytes(job), id_of_bytes(submission), attempt, _id(runner), verdict)
     scores = (None if score is None else repr(score), None if most is None else repr(most))
     values = [*keys, *scores, failed, documents_digest(*documents), created_at]
     return Judgement(*values)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 from uuid import UUID
 
 from judging.records import Record, canonical, instant
@@ -105,8 +104,7 @@ def read_record(line: Mapping[str, Any]) -> Record:
         raise Unreadable(f"a line is not a ledger record: {error!r}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """What a thread's last record was when an anchor was written."""
 
     n: int

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from uuid import UUID
 
 from judging import rows
+from judging.ids import id_of
 from judging.records import NO_ROW, VERSION, Record, RowText
 from judging.replay import groups
 from judging.replay.state import Difference, Divergence, Handout, Judgement, Kind, Place, State, Tale
@@ -93,7 +94,7 @@ class Reading:
             raise Divergence(Kind.GAP, words, place, Difference("n", expected, record.n))
         try:
             digest = record.chained(self.tail)
-        except (TypeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError) as error:
             words = f"the record has no canonical form: {error}"
             raise Divergence(Kind.CHAIN, words, _place(record)) from error
         if digest != record.hash:
@@ -203,7 +204,7 @@ def _judgement(record: Record, tale: Tale) -> Judgement:
     assert runner is not None
     score, most = data["score"], data["max_score"]
     return Judgement(
-        id=UUID(str(data["result"])),
+        id=id_of(str(data["result"])),
         token=token,
         job=row.id,
         submission=row.submission,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -140,8 +140,7 @@ class Due:
     displaces: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """A thread after its record `n`. A reader that goes on from here needs nothing that came before.
 
     `skipped` counts records that this version does not understand.
@@ -151,7 +150,7 @@ class State:
     n: int = 0
     tail: bytes = b""
     at: datetime | None = None
-    tales: Mapping[UUID, Tale] = field(default_factory=lambda: MappingProxyType({}))
+    tales: Mapping[UUID, Tale] = MappingProxyType({})
     due: Due | None = None
     skipped: int = 0
 

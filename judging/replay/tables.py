@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from judging.records import COLUMNS
 from judging.replay.state import Difference, Divergence, Handout, Judgement, Kind, Place, State, Tale
+from judging.rows import JobRow
 from judging.rules import head_of
 
 Row = Handout | Judgement | None
-_ID = COLUMNS.index("id")
 _NOTHING = Tale(None, None, 0)
 MISSING = "the row is missing"
 INVENTED = "a row that the ledger never tells of"
 ALTERED = "a column is not what the ledger says"
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadColumns:
+class ThreadColumns(NamedTuple):
     """A thread's row: what it remembers of the ledger, and what it offers to claims."""
 
     n: int
@@ -34,8 +31,7 @@ class ThreadColumns:
     claimable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+class Seal(NamedTuple):
     """What a thread whose row was removed remembered of the ledger."""
 
     n: int
@@ -43,7 +39,7 @@ class Seal:
 
 
 class StoredJob(NamedTuple):
-    """A job's row: the number of the record that left it, and its values in the order of `records.COLUMNS`."""
+    """A job's row: the number of the record that left it, and its values in the order of `JobRow`'s."""
 
     n: int
     values: tuple[Any, ...]
@@ -51,12 +47,11 @@ class StoredJob(NamedTuple):
     @property
     def id(self) -> UUID:
         """The job's id."""
-        found: UUID = self.values[_ID]
+        found: UUID = self.values[0]
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(NamedTuple):
     """Every row that the tables hold of one thread. `thread` is None when its row is gone."""
 
     thread: ThreadColumns | None
@@ -73,7 +68,7 @@ def compare(state: State, tables: Tables) -> None:
     stored = {job.id: job for job in tables.jobs}
     for job, tale in state.tales.items():
         found = stored.pop(job, None)
-        if found is None or tale.text is None or (found.n, found.values) != (tale.n, tale.text.values):
+        if found is None or found.n != tale.n or found.values != tale.row:
             _compare_job(Place(state.thread, tale.n, job), tale, found)
     for job in stored:
         raise Divergence(Kind.TABLE, INVENTED, Place(state.thread, state.n, job), Difference("job.id", None, job))
@@ -113,14 +108,14 @@ def _compare_job(place: Place, tale: Tale, stored: StoredJob | None) -> None:
     if tale.dark:
         return
     if stored is None:
-        if tale.text is not None:
+        if tale.row is not None:
             raise Divergence(Kind.TABLE, MISSING, place, Difference("job.id", place.job, None))
         return
-    if tale.text is None:
+    if tale.row is None:
         words = "the row is still there though it was reclaimed"
         raise Divergence(Kind.TABLE, words, place, Difference("job.id", None, place.job))
-    if stored.values != tale.text.values:
-        pairs = zip(COLUMNS, tale.text.values, stored.values, strict=True)
+    if stored.values != tale.row:
+        pairs = zip(JobRow._fields, tale.row, stored.values, strict=True)
         name, logged, found = next(pair for pair in pairs if pair[1] != pair[2])
         raise Divergence(Kind.TABLE, ALTERED, place, Difference(f"job.{name}", logged, found))
     if stored.n != tale.n:

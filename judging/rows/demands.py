@@ -6,6 +6,9 @@ from judging.ids import id_text
 from judging.rows.row import Illegal, JobRow, Move
 from judging.states import JobState
 
+_RUNNING = JobState.RUNNING
+# A member asked of its enumeration is looked up through the class every time, and this is asked for every record.
+
 
 def require(condition: object, words: str) -> None:
     """Raises Illegal in these words unless the condition holds."""
@@ -18,7 +21,7 @@ def require_lease(row: JobRow, move: Move) -> None:
 
     Raises Illegal; also when the outcome has arrived, after which the holder has no more to say.
     """
-    if row.state is not JobState.RUNNING or row.token is None:
+    if row.state is not _RUNNING or row.token is None:
         raise Illegal(f"{move.type} of a job nobody holds")
     if move.data.get("token") != id_text(row.token):
         raise Illegal(f"{move.type} under another lease")

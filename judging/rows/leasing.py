@@ -12,15 +12,17 @@ from judging.rows.demands import require, require_lease
 from judging.rows.row import JobRow, Move
 from judging.states import JobState
 
+_QUEUED, _RUNNING = JobState.QUEUED, JobState.RUNNING
+
 
 def leased(row: JobRow, move: Move) -> JobRow:
     """A waiting job with hand-outs left is held under a new token for `granted` seconds."""
-    require(row.state is JobState.QUEUED, "leased while not queued")
+    require(row.state is _QUEUED, "leased while not queued")
     require(row.deliveries < row.cap, "leased past the cap")
     granted = int(move.data["granted"] or 0)
     require(granted > 0, "leased for no time")
     return row._replace(
-        state=JobState.RUNNING,
+        state=_RUNNING,
         fence=row.fence + 1,
         deliveries=row.deliveries + 1,
         token=id_of(str(move.data["token"])),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from judging.states import JobState, RecordType
@@ -65,6 +65,20 @@ class JobRow(NamedTuple):
     def started(self) -> bool:
         """Whether a counted delivery or an outside hand-over exists: such a job goes before its siblings."""
         return self.deliveries > 0 or self.admitted
+
+
+_PLACES = {name: place for place, name in enumerate(JobRow._fields)}
+
+
+def _replace(row: JobRow, **changes: Any) -> JobRow:
+    """The row with these columns changed: what a tuple's own _replace does in twice the time, asking for every column."""
+    values = list(row)
+    for name, value in changes.items():
+        values[_PLACES[name]] = value
+    return tuple.__new__(JobRow, values)
+
+
+JobRow._replace = _replace  # type: ignore[assignment, method-assign]
 
 
 def column_of(name: str) -> str:
