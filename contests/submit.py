@@ -70,14 +70,11 @@ def _as_sent_before(participant: Participant, assignment: Assignment, key: str |
 
 
 def participant_of(user_id: int, activity_slug: str) -> Participant:
-    """The account's place in an activity. Raises NotFound for an unknown activity, NotEnrolled."""
-    activity = Activity.objects.filter(slug=activity_slug).first()
-    if activity is None:
-        raise NotFound
-    participant = Participant.objects.filter(activity=activity, user_id=user_id).select_related("activity").first()
-    if participant is None:
-        raise NotEnrolled
-    return participant
+    """The account's place in an activity. Raises NotEnrolled where it may join, NotFound for any other as for an unknown one."""
+    participant = Participant.objects.filter(activity__slug=activity_slug, user_id=user_id).select_related("activity").first()
+    if participant is not None:
+        return participant
+    raise NotEnrolled if Activity.objects.filter(slug=activity_slug, enrolment_open=True).exists() else NotFound
 
 
 def assignment_of(activity: Activity, slug: str) -> Assignment:

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
-from contests.errors import EnrolmentClosed, NotEnrolled
+from contests.errors import EnrolmentClosed
 from contests.models import Activity, Participant
 from contests.submit import database_now
 from judging.errors import NotFound
@@ -22,19 +22,9 @@ class Seen:
     shown: frozenset[UUID]
 
 
-def activity_of(slug: str, user: User | None = None, *, only: UUID | None = None) -> Activity:
-    """The activity of this name. Raises NotFound; with `only`, for one that the account is not to know of, too."""
-    found = Activity.objects.filter(slug=slug).first()
-    if found is None or is_hidden(found, user, only=only):
-        raise NotFound
-    return found
-
-
-def is_hidden(activity: Activity, user: User | None, *, only: UUID | None) -> bool:
-    """Whether an operator of `only` is not to know that there is this activity: another's, and as a participant no part in it."""
-    if only is None or activity.organization_id == only or activity.enrolment_open:
-        return False
-    return not Participant.objects.filter(user=user, activity=activity).exists()
+def activity_of(slug: str) -> Activity:
+    """The activity of this name, for who may see all or is known to take part. Raises NotFound."""
+    return _one(Activity.objects.filter(slug=slug))
 
 
 def enrolled_in(user: User) -> set[UUID]:
@@ -47,29 +37,25 @@ def visible_to(user: User, *, everything: bool, only: UUID | None = None) -> Que
     found = Activity.objects.all()
     if everything and only is None:
         return found
-    joined = Q(enrolment_open=True) | Q(id__in=enrolled_in(user))
+    joined = Q(enrolment_open=True) | Q(id__in=Participant.objects.filter(user=user).values("activity"))
     return found.filter(joined | Q(organization=only) if everything else joined)
 
 
 def look_into(user: User, slug: str, *, everything: bool, only: UUID | None = None) -> Seen:
     """What an account may see inside an activity: problems of begun rounds, if it takes part. As for `visible_to`.
 
-    Raises NotFound for an unknown one and, to an operator of one organization, for another's; NotEnrolled for one that
-    the account neither takes part in nor may join.
+    Raises NotFound for one that is not visible, as for an unknown one.
     """
-    found = Activity.objects.filter(slug=slug).prefetch_related("rounds__assignments__problem").first()
-    if found is None or is_hidden(found, user, only=only):
-        raise NotFound
+    seen = visible_to(user, everything=everything, only=only).filter(slug=slug)
+    found = _one(seen.prefetch_related("rounds__assignments__problem"))
     everything = everything and only in (None, found.organization_id)
     takes_part = Participant.objects.filter(user=user, activity=found).exists()
-    if not (everything or takes_part or found.enrolment_open):
-        raise NotEnrolled
     return Seen(found, _shown(found, begun_only=not everything) if everything or takes_part else frozenset())
 
 
-def enrol(user: User, slug: str, *, only: UUID | None = None) -> tuple[Participant, bool]:
-    """The account's place in an activity, and whether it is new. Raises NotFound, EnrolmentClosed."""
-    activity = activity_of(slug, user, only=only)
+def enrol(user: User, slug: str, *, everything: bool, only: UUID | None = None) -> tuple[Participant, bool]:
+    """The account's place in an activity, and whether it is new. As for `look_into`. Raises NotFound, EnrolmentClosed."""
+    activity = _one(visible_to(user, everything=everything, only=only).filter(slug=slug))
     there = Participant.objects.select_related("activity").filter(activity=activity, user=user).first()
     if there is not None:
         return there, False
@@ -78,6 +64,14 @@ def enrol(user: User, slug: str, *, only: UUID | None = None) -> tuple[Participa
         raise EnrolmentClosed
     name = user.get_full_name() or user.get_username()
     return Participant.objects.get_or_create(activity=activity, user=user, defaults={"name": name})
+
+
+def _one(seen: QuerySet[Activity]) -> Activity:
+    """The one there is among those that may be seen. Raises NotFound: another's, hidden and unknown are one answer."""
+    found = seen.first()
+    if found is None:
+        raise NotFound
+    return found
 
 
 def _shown(activity: Activity, *, begun_only: bool) -> frozenset[UUID]:

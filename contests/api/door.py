@@ -93,12 +93,6 @@ def only_of(request: Request) -> UUID | None:
     return organization_of(account(request))
 
 
-def is_operator_of(request: Request, permission: str, organization: UUID | None) -> bool:
-    """As is_operator, for the work of this organization (None: of none)."""
-    only = only_of(request)
-    return is_operator(request, permission) and (only is None or only == organization)
-
-
 def operator(request: Request, permission: str) -> str:
     """The operator as the ledger names it, for what all organizations share. Raises NotAllowed."""
     if not is_operator(request, permission) or only_of(request) is not None:

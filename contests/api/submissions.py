@@ -13,11 +13,11 @@ from rest_framework.response import Response
 
 from contests import submit
 from contests.api.documents import SubmissionDocument, SubmissionList
-from contests.api.door import PeoplesDoor, account, asked_wait, is_operator, is_operator_of, only_of
+from contests.api.door import PeoplesDoor, account, asked_wait, is_operator, only_of
 from contests.api.inputs import Program
 from contests.api.source import sent
 from contests.errors import NotEnrolled
-from contests.models import Activity, Participant
+from contests.models import Activity
 from contests.sent import PAGE, is_open, one_of, page_before, submissions_in
 from contests.taking_part import activity_of
 from judging.errors import MalformedRequest, NotFound
@@ -42,7 +42,7 @@ class Submissions(PeoplesDoor):
     )
     def create(self, request: Request, slug: str, problem: str) -> Response:
         """Send a program in. A repeat of the key answers what the first one made, with 200."""
-        participant = _participant(request, slug)
+        participant = submit.participant_of(account(request).pk, slug)
         assignment = submit.assignment_of(participant.activity, problem)
         key = _key(request)
         # Before the body is read: what is closed stores nothing.
@@ -60,7 +60,7 @@ class Submissions(PeoplesDoor):
     def browse(self, request: Request, slug: str) -> Response:
         """Mine in this activity, newest first; for operators everybody's."""
         evidence = _operates(request, slug)
-        author = None if evidence else _participant(request, slug).id
+        author = None if evidence else submit.participant_of(account(request).pk, slug).id
         found = submissions_in(activity_of(slug), author=author, evidence=evidence)
         rows = page_before(found, _before(request))
         page = {"submissions": rows, "before": rows[-1].id if len(rows) == PAGE else None}
@@ -79,18 +79,11 @@ class Submissions(PeoplesDoor):
 
 
 def _operates(request: Request, slug: str) -> bool:
-    """Whether the account may see everybody's in this activity; of an unknown one everybody is told the same."""
+    """Whether the account may see everybody's in this activity, and so be told that there is none."""
     if not is_operator(request, VIEW):
         return False
-    activity = Activity.objects.filter(slug=slug).first()
-    return activity is None or is_operator_of(request, VIEW, activity.organization_id)
-
-
-def _participant(request: Request, slug: str) -> Participant:
-    """The account's place. Raises NotFound, also for what an operator of one organization is not to know of, and NotEnrolled."""
-    if (only := only_of(request)) is not None:
-        activity_of(slug, account(request), only=only)
-    return submit.participant_of(account(request).pk, slug)
+    only = only_of(request)
+    return only is None or Activity.objects.filter(slug=slug, organization=only).exists()
 
 
 def _readable(request: Request, slug: str, *, evidence: bool) -> QuerySet[Submission]:

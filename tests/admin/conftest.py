@@ -6,12 +6,19 @@ from django.test import Client
 
 from judging import queue
 from tests import factories
+from tests.houses import houses as both
 
 
 @pytest.fixture
 def admin(db) -> User:
     """Somebody who may do everything."""
     return User.objects.create_superuser("root", password="secret")
+
+
+@pytest.fixture
+def houses(db):
+    """Ours and theirs."""
+    return both()
 
 
 @pytest.fixture

@@ -62,7 +62,8 @@ def test_what_takes_nobody_in_is_not_shown_to_strangers(contest, visitor):
     Activity.objects.update(enrolment_open=False)
 
     assert visitor.get(f"{API}/activities").json() == {"activities": []}
-    assert (visitor.get(contest.url).status_code, visitor.get(contest.url).json()["code"]) == (403, "activity.notEnrolled")
+    assert visitor.get(contest.url).content == visitor.get(f"{API}/activities/NONE").content
+    assert visitor.get(contest.url).status_code == 404
 
 
 @pytest.mark.parametrize("spelling", ["enrolment", "enrollment"])
@@ -101,13 +102,19 @@ def test_taking_part_twice_at_once_is_taking_part_once(contest, visitor):
     assert len({answer.json()["id"] for answer in answers}) == 1
 
 
-@pytest.mark.parametrize("change", [{"enrolment_open": False}, {"closes_at": timezone.now() - timedelta(seconds=1)}])
-def test_what_is_over_or_takes_nobody_in_cannot_be_joined(contest, visitor, student, change):
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        ({"enrolment_open": False}, (404, "not_found")),
+        ({"closes_at": timezone.now() - timedelta(seconds=1)}, (403, "activity.enrolmentClosed")),
+    ],
+)
+def test_what_is_over_or_takes_nobody_in_cannot_be_joined(contest, visitor, student, change, refusal):
     Activity.objects.update(**change)
 
     answer = visitor.post(f"{contest.url}/enrolment")
 
-    assert (answer.status_code, answer.json()["code"]) == (403, "activity.enrolmentClosed")
+    assert (answer.status_code, answer.json()["code"]) == refusal
     assert student.post(f"{contest.url}/enrolment").status_code == 200
 
 
