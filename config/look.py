@@ -52,6 +52,7 @@ GROUPS: tuple[tuple[str, tuple[Item, ...]], ...] = (
         "Library",
         (
             ("Problems", "menu_book", "judging_problem_changelist", "judging.view_problem"),
+            ("Verifications", "fact_check", "judging_verification_changelist", "judging.view_verification"),
             ("Versions", "history", "judging_problemversion_changelist", "judging.view_problemversion"),
         ),
     ),

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from contests.models import Activity
 from contests.submit import database_now
-from judging import queue
+from judging import queue, verification
 from judging.errors import NotFound
 from judging.models import Lane
 
@@ -21,11 +21,12 @@ def prune_activities(*, keep: timedelta | None = None) -> int:
     """Remove the finished jobs of activities that ended longer ago than the ticket lifetime; how many.
 
     An activity without an end never ends: its jobs stay. `keep` shortens or lengthens the lifetime
-    (LIMITS.ticket), never under 25 hours.
+    (LIMITS.ticket), never under 25 hours. What was judged to verify a problem version belongs to no activity: it goes
+    when its verification has been over for as long.
     """
     now = database_now()
     before = now - max(keep if keep is not None else settings.LIMITS.ticket, SHORTEST)
-    removed = 0
+    removed = queue.prune(before=now - SHORTEST, lanes=verification.settled_lanes(before=before))
     for activity in Activity.objects.filter(closes_at__lt=before).order_by("closes_at"):
         lanes = Lane.objects.filter(assignment__round__activity=activity).values_list("id", flat=True)
         removed += queue.prune(before=now - SHORTEST, lanes=list(lanes))

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from judging.models import Installation, Job
-from judging.states import JobState
+from judging.states import JobState, Priority
 from judging.waiting import Need, Obstacle, Place, Squad, obstacles, sentence
 from runners.clock import Clock
 from runners.models import DEFAULT_POOL
@@ -54,6 +54,7 @@ SELECT count(*) FROM (
     WHERE r.state = 'running' LIMIT {DEPTH_CAP} + 1) b
 """
 
+# The jury's own submissions wait behind everybody's: how long says nothing of how the others fare.
 # (SELECT judge_now()): asked once. As it stands it would be asked for every row, and no index could serve.
 _TEMPO = f"""
 SELECT date_trunc('minute', f.finished_at), count(*) FILTER (WHERE f.state = 'completed'),
@@ -61,7 +62,7 @@ SELECT date_trunc('minute', f.finished_at), count(*) FILTER (WHERE f.state = 'co
        percentile_cont(0.5) WITHIN GROUP (ORDER BY f.took) FILTER (WHERE f.state = 'completed'),
        percentile_cont(0.95) WITHIN GROUP (ORDER BY f.took) FILTER (WHERE f.state = 'completed')
 FROM (SELECT j.finished_at, j.state, extract(epoch FROM j.finished_at - j.created_at)::float AS took
-      FROM judging_job j WHERE j.finished_at > (SELECT judge_now()) - interval '1 hour'
+      FROM judging_job j WHERE j.finished_at > (SELECT judge_now()) - interval '1 hour' AND j.priority <> {Priority.JURY:d}
       ORDER BY j.finished_at DESC LIMIT {JUDGED_CAP}) f
 GROUP BY 1 ORDER BY 1
 """

@@ -16,18 +16,20 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
-from judging import library, marks
+from judging import library, marks, verification
 from judging.admin.actions import Reason, Said, act
 from judging.admin.filters import SeenSelectFilter
 from judging.admin.opaque import document
 from judging.admin.pages import Page, Watched
+from judging.admin.verifications import TONES, Verifying
 from judging.errors import Refusal
-from judging.models import Problem, ProblemVersion
+from judging.models import Problem, ProblemVersion, VerificationState
 from judging.opaque import compact
 from judging.packages import faults, is_archive
 from runners.agent.kinds import look_over
 
 MOST_NOTES = 20
+MOST_VERIFICATIONS = 10
 
 
 class NewVersion(Reason):
@@ -167,7 +169,7 @@ class ProblemPages(Page):
 
 
 @admin.register(ProblemVersion)
-class VersionPages(Watched):
+class VersionPages(Verifying, Watched):
     """Versions, which never change."""
 
     change_form_template = "operators/version.html"
@@ -178,6 +180,7 @@ class VersionPages(Watched):
     organization_path = "problem__organization"
     ordering = ["-created_at"]
     when_empty = "A version is made on its problem's page, from a package."
+    actions_detail = ["verify"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ProblemVersion]:
         """Versions with their problem and package."""
@@ -199,5 +202,12 @@ class VersionPages(Watched):
         return marks.moment(row.created_at)
 
     def shown(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        """One version: its package by hash, and its document."""
-        return {"title": f"{row.problem.slug} v{row.number}", "version": row, "props": document(row.props)}
+        """One version: its package by hash, its document, and how its own submissions fared."""
+        title = f"{row.problem.slug} v{row.number}"
+        return {"title": title, "version": row, "props": document(row.props), "verifications": verifications_of(row)}
+
+
+def verifications_of(row: ProblemVersion) -> list[tuple[Any, str, str]]:
+    """The latest, each with its tone and its summary."""
+    latest = row.verifications.order_by("-created_at")[:MOST_VERIFICATIONS]
+    return [(each, TONES[VerificationState(each.state)], verification.progress(each).summary) for each in latest]

@@ -6,6 +6,7 @@ from judging.models.ledger import Audit, AuditResult, AuditScope, FeedEpoch, Led
 from judging.models.library import Adapter, Problem, ProblemVersion, StoredFile
 from judging.models.outcomes import Outcome, OutcomeKind
 from judging.models.rejudging import ItemState, Rejudging, RejudgingItem, RejudgingState
+from judging.models.verifying import VerdictOnItem, Verification, VerificationFile, VerificationItem, VerificationState
 from judging.models.work import Lane, Submission, SubmissionFile, Thread, Ticket
 
 __all__ = [
@@ -37,4 +38,9 @@ __all__ = [
     "Thread",
     "ThreadSeal",
     "Ticket",
+    "VerdictOnItem",
+    "Verification",
+    "VerificationFile",
+    "VerificationItem",
+    "VerificationState",
 ]

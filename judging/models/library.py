@@ -88,6 +88,7 @@ class ProblemVersion(models.Model):
 
     class Meta:
         ordering = ["problem", "-number"]
+        permissions = [("verify_problemversion", "Can have a version judged against its own submissions")]
         constraints = [
             models.UniqueConstraint(name="version_number_once", fields=["problem", "number"]),
         ]

@@ -26,6 +26,7 @@ reroute     what an operator says of lanes: their pools, their pause
 switch      maintenance and external judging
 prune       finished jobs leave the tables when their time is over
 work_off    the attempts that rejudgings of many submissions want are opened, some at a time
+verify      what verifications of problem versions want is sent in, compared and ended, some at a time
 sweep       what the clock says: lapsed leases end, held jobs of revoked runners come back
 """
 
@@ -52,6 +53,7 @@ from judging.queue.runners import approve, forget, retag, revoke
 from judging.queue.submit import NewSubmission, Receipt, SourceFile, known_key, sent_before, submit
 from judging.queue.switch import close_if_drained, switch_external, switch_maintenance
 from judging.queue.undo import undo_handout
+from judging.queue.verify import verify
 from judging.queue.void import void
 from judging.queue.work_off import work_off
 
@@ -109,6 +111,7 @@ __all__ = [
     "switch_maintenance",
     "take_up",
     "undo_handout",
+    "verify",
     "void",
     "work_off",
 ]

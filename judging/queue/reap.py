@@ -18,6 +18,7 @@ from judging.models import Job
 from judging.queue.process import left_over, process
 from judging.queue.rest import rest_lanes
 from judging.queue.switch import close_if_drained
+from judging.queue.verify import verify
 from judging.queue.work_off import work_off
 from judging.rows import JobRow
 from judging.rules import Overdue, overdue
@@ -50,13 +51,15 @@ class Swept:
     processed: int = 0
     repaired: int = 0
     rejudged: int = 0
+    verified: int = 0
     bad: int = 0
 
     def __str__(self) -> str:
         return (
             f"{self.returned} returned, {self.given_up} given up, {self.lapsed} lapsed, "
             f"{self.orphaned} taken from revoked runners, {self.processed} outcomes processed, "
-            f"{self.repaired} lanes put to rest, {self.rejudged} attempts of rejudgings, {self.bad} bad"
+            f"{self.repaired} lanes put to rest, {self.rejudged} attempts of rejudgings, "
+            f"{self.verified} of verifications, {self.bad} bad"
         )
 
 
@@ -103,6 +106,7 @@ def sweep() -> Swept:
     swept.repaired = rest_lanes()
     close_if_drained()
     swept.rejudged = work_off()
+    swept.verified = verify()
     _note(swept)
     return swept
 
@@ -185,5 +189,5 @@ def _note(swept: Swept) -> None:
             "INSERT INTO judging_installation (id, level, reason, external_judging, last_sweep_at, last_sweep) "
             "VALUES (1, 'open', '', false, judge_now(), %s) ON CONFLICT (id) DO UPDATE "
             "SET last_sweep_at = EXCLUDED.last_sweep_at, last_sweep = EXCLUDED.last_sweep",
-            [str(swept)],
+            [str(swept)[:200]],
         )

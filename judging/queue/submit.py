@@ -90,17 +90,22 @@ def submit(new: NewSubmission, *, actor: str) -> Receipt:
 
 def _submit(new: NewSubmission, *, actor: str) -> Receipt:
     with one_transaction():
-        # First: whoever waits here for a twin of itself is to find its receipt, not a place that is taken.
-        _count_alone(new)
-        known = _known(new)
-        if known is not None:
-            return known
-        held = hold_thread(_thread(new))
-        if new.thread_key is not None and (known := _known(new)) is not None:
-            # Who waited for a shared thread's lock may have waited for this very key. A thread of one's own is
-            # never waited for: there the key's place in the index decides, and takes the thread back with it.
-            return known
-        return _open(held, new, actor=actor)
+        return submit_within(new, actor=actor)
+
+
+def submit_within(new: NewSubmission, *, actor: str) -> Receipt:
+    """As submit, in the transaction of a verb that writes down in it that it has done so. Such a caller sends no key."""
+    # First: whoever waits here for a twin of itself is to find its receipt, not a place that is taken.
+    _count_alone(new)
+    known = _known(new)
+    if known is not None:
+        return known
+    held = hold_thread(_thread(new))
+    if new.thread_key is not None and (known := _known(new)) is not None:
+        # Who waited for a shared thread's lock may have waited for this very key. A thread of one's own is
+        # never waited for: there the key's place in the index decides, and takes the thread back with it.
+        return known
+    return _open(held, new, actor=actor)
 
 
 def known_key(organization: UUID | None, scope: str, key: str) -> bool:

@@ -1,0 +1,169 @@
+"""verify: what verifications want is sent in, compared and ended, a transaction each, by whoever sweeps.
+
+An item and its job change in one transaction, so that any number of workers may die anywhere: each is sent in once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db.models import Exists, Func, OuterRef
+
+from judging.durable import one_look, one_transaction
+from judging.errors import JobStateWrong, NotFound, Refusal
+from judging.files import open_file
+from judging.models import Attachment, Job, Result, VerdictOnItem, Verification, VerificationItem, VerificationState
+from judging.opaque import compact
+from judging.queue.cancel import cancel as cancel_job
+from judging.queue.submit import NewSubmission, SourceFile, submit_within
+from judging.states import OPEN, JobState
+from judging.verification.promise import not_kept
+
+log = structlog.get_logger()
+CHUNK = 50
+MOST_READ = 4 << 20
+MOST_NOTE = 2000
+GONE = "its result is gone"
+
+
+def verify(most: int = CHUNK) -> int:
+    """Send in, compare and end at most this many; how many there were. Nothing left to do: 0."""
+    with one_look():
+        live = list(Verification.objects.filter(state__in=[VerificationState.WORKING, VerificationState.CANCELLING]).order_by("created_at"))
+    done = 0
+    for batch in live:
+        step = _work if batch.state == VerificationState.WORKING else _end_some
+        done += step(batch, most - done)
+        if done >= most:
+            break
+    return done
+
+
+def _work(batch: Verification, most: int) -> int:
+    with one_look():
+        waiting = list(batch.items.filter(state=VerdictOnItem.WAITING).values_list("id", flat=True)[:most])
+        judged = list(_judged(batch)[:most])
+    done = sum(_safely(send_in, item) for item in waiting) + sum(_safely(compare, item) for item in judged)
+    if not waiting:
+        _close_if_whole(batch)
+    return done
+
+
+def _judged(batch: Verification) -> Any:
+    """Items sent in whose job is over; one whose row was removed was over long ago."""
+    open_still = Job.objects.filter(id=OuterRef("job"), state__in=OPEN)
+    return batch.items.filter(~Exists(open_still), state=VerdictOnItem.SENT).values_list("id", flat=True)
+
+
+def _safely(act: Callable[[Any], bool], item: object) -> bool:
+    """One that fails is logged and left, and the next one goes on."""
+    try:
+        return act(item)
+    except Refusal as refusal:
+        log.warning("verification_refused", item=str(item), code=refusal.code)
+    except Exception:
+        log.exception("verification_failed", item=str(item))
+    return False
+
+
+def send_in(item: int) -> bool:
+    """Submit what an item wants judged; whether this call did it."""
+    with one_transaction():
+        # The item's row before the thread's: nobody else can know of a thread that begins here.
+        waiting = VerificationItem.objects.select_for_update(of=("self",)).select_related(
+            "verification__lane", "verification__version__problem"
+        )
+        row = waiting.filter(id=item, state=VerdictOnItem.WAITING, verification__state=VerificationState.WORKING).first()
+        if row is None:
+            return False
+        receipt = submit_within(_submission(row), actor=row.verification.by)
+        VerificationItem.objects.filter(id=item).update(state=VerdictOnItem.SENT, submission=receipt.submission, job=receipt.job)
+    return True
+
+
+def _submission(row: VerificationItem) -> NewSubmission:
+    """The jury's: it has no author."""
+    batch = row.verification
+    files = row.files.select_related("file").order_by("position")
+    return NewSubmission(
+        lane=batch.lane_id,
+        version=batch.version_id,
+        files=tuple(SourceFile(each.role, each.file_name, each.file_id, each.file.sha256) for each in files),
+        organization=batch.version.problem.organization,
+        props=compact({"type": batch.lane.problem_type, "language": row.language}, most_bytes=settings.LIMITS.opaque_bytes),
+    )
+
+
+def compare(item: int) -> bool:
+    """Write down whether an item's job found what was promised; whether this call did it. Raises StorageUnavailable."""
+    with one_look():
+        row = VerificationItem.objects.get(id=item, job__isnull=False)
+        assert row.job is not None
+        job = Job.objects.filter(id=row.job).first()
+        result = Result.objects.filter(job=row.job).first()
+        state, found, note = _outcome(row, job, result)
+    with one_transaction():
+        told = {"state": state, "found": found, "note": note[:MOST_NOTE]}
+        return bool(VerificationItem.objects.filter(id=item, state=VerdictOnItem.SENT).update(**told))
+
+
+def _outcome(row: VerificationItem, job: Job | None, result: Result | None) -> tuple[VerdictOnItem, str, str]:
+    if result is None or not result.verdict:
+        return _without_verdict(job, result)
+    left = _left(result.token)
+    faults = not_kept(row.promise, result.verdict, left.get("details"), left.get("log"))
+    return VerdictOnItem.BROKEN if faults else VerdictOnItem.KEPT, result.verdict, "; ".join(faults)
+
+
+def _without_verdict(job: Job | None, result: Result | None) -> tuple[VerdictOnItem, str, str]:
+    """Given up is a fault of package or machines, which a verification is there to find; cancelled is nobody's."""
+    why = (result.failure_reason if result else "") or (job.reason if job else "") or ""
+    if job is None or job.state == JobState.FAILED:
+        return VerdictOnItem.BROKEN, "", f"given up: {why or GONE}"
+    return VerdictOnItem.ENDED, "", why or str(job.state)
+
+
+def _left(token: UUID) -> dict[str, bytes]:
+    """What the delivery with the verdict left, if it is not larger than anybody would need."""
+    found = {}
+    for item in Attachment.objects.filter(delivery=token, name__in=["details", "log"], file__size_bytes__lte=MOST_READ).select_related(
+        "file"
+    ):
+        with open_file(item.file) as content:
+            found[item.name] = content.read(MOST_READ)
+    return found
+
+
+def _close_if_whole(batch: Verification) -> None:
+    """Each item was compared, or never will be."""
+    left = VerificationItem.objects.filter(verification=OuterRef("id"), state__in=[VerdictOnItem.WAITING, VerdictOnItem.SENT])
+    with one_transaction():
+        whole = Verification.objects.filter(~Exists(left), id=batch.id, state=VerificationState.WORKING)
+        whole.update(state=VerificationState.DONE, settled_at=Func(function="judge_now"))
+
+
+def _end_some(batch: Verification, most: int) -> int:
+    """End what a cancelled verification has open, whoever holds it: nobody waits for its verdicts."""
+    with one_look():
+        jobs = list(Job.objects.filter(lane=batch.lane_id, state__in=OPEN).values_list("id", flat=True)[:most])
+    for job in jobs:
+        _safely(lambda each: _end(batch, each), job)
+    with one_look():
+        judged = list(_judged(batch)[:most])
+    compared = sum(_safely(compare, item) for item in judged)
+    if not jobs and not judged:
+        with one_transaction():
+            Verification.objects.filter(id=batch.id, state=VerificationState.CANCELLING).update(state=VerificationState.CANCELLED)
+    return len(jobs) + compared
+
+
+def _end(batch: Verification, job: UUID) -> bool:
+    try:
+        cancel_job(job, by=batch.settled_by or batch.by, reason=f"the verification was cancelled: {batch.reason}")
+    except (JobStateWrong, NotFound):
+        return False
+    return True
