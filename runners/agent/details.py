@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,17 @@ def details(judgement: Judgement) -> dict[str, Any]:
         "verdict": str(judgement.verdict),
         "limits": judgement.limits.document(),
         "score": judgement.score,
-        "maxScore": judgement.max_score,
+        "maxScore": finite(judgement.max_score),
         "compilation": compilation(judgement),
         "groups": [_group(group) for group in judgement.groups],
         "tests": _tests(judgement),
     }
     return document | ({"reason": judgement.reason} if judgement.reason else {})
+
+
+def finite(number: float) -> float | None:
+    """JSON knows no infinity."""
+    return number if math.isfinite(number) else None
 
 
 def compilation(judgement: Judgement, *, log_characters: int = LOG_CHARACTERS) -> dict[str, str]:
@@ -39,7 +45,7 @@ def _group(score: GroupScore) -> dict[str, Any]:
         "group": score.group.group,
         "status": score.status,
         "score": score.score,
-        "maxScore": score.group.points,
+        "maxScore": finite(score.group.points),
         "examples": score.group.examples,
     }
 
@@ -91,7 +97,9 @@ def judgement_of(document: Any, lines: str) -> Judgement | None:
         said = dict(zip([str(test["note"]) for test in document["tests"]], document["tests"], strict=True))
         logs = _logs(lines, said)
         tests = tuple(_test_of(name, test, logs.get(name, "")) for name, test in said.items())
-        return Judgement(str(document["type"]), Verdict(document["verdict"]), float(document["maxScore"]), RunLimits(1, 1), tests=tests)
+        return Judgement(
+            str(document["type"]), Verdict(document["verdict"]), float(document["maxScore"] or 0), RunLimits(1, 1), tests=tests
+        )
     except (KeyError, TypeError, ValueError):
         return None
 

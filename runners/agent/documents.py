@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -35,3 +36,13 @@ def parse_yaml(raw: bytes, name: str) -> Any:
         return yaml.load(raw.decode("utf-8-sig"), Loader=_PlainLoader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise Invalid("package", [f"{name}: not readable YAML: {' '.join(str(error).split())[:500]}"]) from error
+
+
+def at_line(name: str, path: Path, key: object) -> str:
+    """The file's name with the line on which a top-level key of it stands, where that can be told."""
+    try:
+        top: Any = yaml.compose(path.read_bytes().decode("utf-8-sig"), Loader=_PlainLoader)
+        lines = [node.start_mark.line + 1 for node, _ in top.value if node.value == str(key)]
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError, AttributeError, TypeError, OSError):
+        return name
+    return f"{name}:{lines[0]}" if lines else name

@@ -81,6 +81,9 @@ class Judged:
     log: str = ""
     """For the jury: what the jury's own programs said."""
 
+    points: float | None = None
+    """What a validator said it is worth, where validators do; None: by its verdict."""
+
     @property
     def failed(self) -> bool:
         return self.verdict not in {None, Verdict.ACCEPTED, Verdict.PARTIAL}
@@ -110,6 +113,8 @@ class Judgement:
     problem_type: str
     verdict: Verdict
     max_score: float
+    """Infinite when nothing says."""
+
     limits: RunLimits
     """The general limits for this language."""
 
@@ -120,7 +125,9 @@ class Judgement:
     compiler_log: str = ""
     tests: tuple[Judged, ...] = ()
     groups: tuple[GroupScore, ...] = ()
+    total: float | None = None
+    """The score, where it is something else than what the groups add up to."""
 
     @property
     def score(self) -> float:
-        return sum(group.score for group in self.groups)
+        return sum(group.score for group in self.groups) if self.total is None else self.total

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,10 +111,11 @@ def judged(claim: Claim, judgement: Judgement, notes: tuple[str, ...], *, isolat
     report: dict[str, Any] = {
         "verdict": str(judgement.verdict),
         "score": judgement.score,
-        "maxScore": judgement.max_score,
         "runnerVersion": VERSION,
         "props": props(claim, judgement),
     }
+    if math.isfinite(judgement.max_score):
+        report["maxScore"] = judgement.max_score
     if not isolated:
         report["extra"] = {"isolated": False}
     attachments = {

@@ -23,6 +23,11 @@ def legacy(yaml=LEGACY, **files):
     return _changed({"problem.yaml": yaml} | WHOLE | OLD_SIDE, files)
 
 
+def scoring(files, yaml="type: scoring\n"):
+    """A legacy scoring package; the files by their paths, which may have more than one dot."""
+    return legacy(LEGACY + yaml) | files
+
+
 def new(yaml="", **files):
     """The same of 2025-09, `yaml` being added to problem.yaml."""
     return _changed({"problem.yaml": NEW + yaml} | WHOLE | NEW_SIDE, files)

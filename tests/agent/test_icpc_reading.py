@@ -8,7 +8,7 @@ import pytest
 from runners.agent.errors import Invalid
 from runners.agent.icpc.package import read_package
 from runners.agent.kinds import look_over
-from tests.agent.icpc import legacy, new, written
+from tests.agent.icpc import legacy, new, scoring, written
 
 CUSTOM = "name: Sum\nvalidation: custom\n"
 CHECK = "import sys\nsys.exit(42)\n"
@@ -100,9 +100,18 @@ def test_the_jobs_configuration_is_laid_over_the_packages(read):
     [
         (legacy("name: [\n"), "problem.yaml: not readable YAML"),
         (legacy("- a\n"), "problem.yaml: must be a map"),
-        (legacy("type: scoring\n"), "problem.yaml: scoring problems are not judged yet"),
-        (legacy("validation: custom score\n"), "problem.yaml: scoring problems are not judged yet"),
-        (new(yaml="type: [pass-fail, scoring]\n"), "problem.yaml: scoring problems are not judged yet"),
+        (new(yaml="type: [pass-fail, scoring]\n"), "problem.yaml: type: scoring problems of 2025-09 are not judged"),
+        (legacy("type: scoring\ngrading: {objective: min}\n"), "problem.yaml: grading: objective must be max"),
+        (scoring({"data/testdata.yaml": "range: 0\n"}), "data/testdata.yaml: range: must be two numbers"),
+        (scoring({"data/testdata.yaml": "range: 2 1\n"}), "data/testdata.yaml: range: must be two numbers"),
+        (scoring({"data/testdata.yaml": "accept_score: much\n"}), "data/testdata.yaml: accept_score: must be a number"),
+        (scoring({"data/testdata.yaml": "reject_score: .nan\n"}), "data/testdata.yaml: reject_score: must be a number"),
+        (scoring({"data/testdata.yaml": "on_reject: grade\n"}), "data/testdata.yaml: on_reject must be break or continue"),
+        (
+            scoring({"data/testdata.yaml": "grader_flags: sum most\n"}),
+            "data/testdata.yaml: grader_flags: the default grader",
+        ),
+        (scoring({"data/secret/testdata.yaml": "range: 0 1\ngrading: custom\n"}), "data/secret/testdata.yaml:2: grading: custom graders"),
         (new(yaml="type: submit-answer\n"), "output-only@1"),
         (new(yaml="type: [fun]\n"), "unknown type 'fun'"),
         (new(yaml="type: 3\n"), "type must be"),
@@ -128,7 +137,10 @@ def test_the_jobs_configuration_is_laid_over_the_packages(read):
         (new(**{"data/secret/1.yaml": "colour: red\n"}), "data/secret/1.yaml: unknown key 'colour'"),
         (new(**{"data/secret/1.yaml": "args: 1.5: x\n"}), "data/secret/1.yaml: not readable YAML"),
         (new(**{"data/secret/1.yaml": "args: {a: [b]}\n"}), "data/secret/1.yaml: args: must be a list of strings"),
-        (new(**{"data/secret/test_group.yaml": "max_score: 10\n"}), "data/secret/test_group.yaml: max_score: scoring problems"),
+        (
+            new(**{"data/secret/test_group.yaml": "max_score: 10\n"}),
+            "data/secret/test_group.yaml:1: max_score: scoring problems",
+        ),
         (new(**{"data/secret/test_group.yaml": "output_validator_args: [[a]]\n"}), "output_validator_args: must be a list of strings"),
         (legacy(**{"data/testdata.yaml": "grading: custom\n"}), "custom graders are not run"),
         (legacy(CUSTOM, **{"output_validators/v/a.py": CHECK, "output_validators/v/b.cpp": ""}), "is written in cpp and python"),
@@ -163,7 +175,7 @@ def test_every_fault_is_listed_and_not_only_the_first(faults):
         (legacy(**{"data/secret/3.ans": "1\n"}), "data/secret/3.ans: belongs to no test"),
         (legacy(**{"data/secret/why": "1\n"}), "data/secret/why: not part of the format"),
         (legacy(**{"data/secret/testdata.yaml": "on_reject: continue\n"}), "on_reject"),
-        (legacy(**{"data/secret/testdata.yaml": "range: 0 1\n"}), "range: scoring problems"),
+        (legacy(**{"data/secret/testdata.yaml": "range: 0 1\n"}), "range: ignored, the problem is not scoring"),
         (new(**{"data/secret/ü.in": "1\n"}), "not a name of the format"),
         (legacy(**{"extra.bin": "1\n"}), "extra.bin: not part of icpc@1"),
         (new(yaml="version: 1\n"), None),

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from runners.agent.icpc.metadata import Version
+from runners.agent.icpc.grading import DEFAULT, Grading, read_grading
+from runners.agent.icpc.metadata import FILE, Metadata
 from runners.agent.icpc.settings import Flags, Settings, SettingsReader
 from runners.agent.judgement import Test
 from runners.agent.reading import Reading
@@ -40,16 +41,20 @@ class Case(Test):
 class DataReader:
     """One walk over `data/`."""
 
-    def __init__(self, root: Path, version: Version, general: tuple[str, ...], reading: Reading) -> None:
+    def __init__(self, root: Path, metadata: Metadata, reading: Reading) -> None:
         self._data = root / "data"
-        self._version = version
-        self._general = general
+        self._version = metadata.version
+        self._general = metadata.flags
         self._reading = reading
-        self._settings = SettingsReader(self._data, version, reading)
+        self._settings = SettingsReader(self._data, metadata, reading)
+        self._top = Settings(grading=read_grading(metadata.grading, FILE, DEFAULT, reading))
+        self.gradings: dict[str, Grading] = {}
+        """By the folder's path below `data/`, once `cases` has been there."""
 
     def cases(self) -> tuple[Case, ...]:
         """Sample first, then secret, by name. Faults and notes go to the reading."""
-        top = self._settings.of_folder(self._data, Settings())
+        top = self._settings.of_folder(self._data, self._top)
+        self.gradings[""] = top.grading
         found = [case for name in (SAMPLE, SECRET) for case in self._folder(self._data / name, name, top)]
         if not any(case.group == SECRET for case in found):
             self._reading.fault("data/secret", "there are no tests")
@@ -58,6 +63,7 @@ class DataReader:
     def _folder(self, folder: Path, group: str, above: Settings) -> Iterator[Case]:
         """Tests and folders together in the order of their names."""
         settings = self._settings.of_folder(folder, above)
+        self.gradings[str(folder.relative_to(self._data))] = settings.grading
         entries = self._entries(folder)
         inputs = {path.name.removesuffix(".in"): path for path in entries if path.suffix == ".in" and path.is_file()}
         folders = {path.name: path for path in entries if path.is_dir() and not path.name.endswith(".files")}

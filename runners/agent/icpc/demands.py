@@ -42,6 +42,7 @@ NEW_FOLDERS = {
 }
 LEGACY_FOLDERS = {
     "accepted": ACCEPTED,
+    "partially_accepted": Demand(results=frozenset({Verdict.PARTIAL})),
     "wrong_answer": Demand(frozenset({AC, WA}), frozenset({WA})),
     "time_limit_exceeded": Demand(frozenset({AC, WA, TLE}), frozenset({TLE})),
     "run_time_error": Demand(required=frozenset({RTE})),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from runners.agent.icpc.grading import general_grading
 from runners.agent.icpc.words import words
 from runners.agent.reading import Reading
 
@@ -33,7 +34,7 @@ DESCRIPTIVE = frozenset({"problem_format_version", "name", "uuid", "source", "li
 LEGACY_KEYS = DESCRIPTIVE | {"type", "author", "source_url", "validation", "validator_flags", "grading"}
 NEW_KEYS = DESCRIPTIVE | {"type", "version", "credits", "embargo_until", "languages", "allow_file_writing", "constants"}
 KNOWN_TYPES = frozenset({"pass-fail", "scoring", "multi-pass", "interactive", "submit-answer"})
-SCORING = "scoring problems are not judged yet: only pass-fail, interactive and multi-pass ones are"
+NEW_SCORING = "scoring problems of 2025-09 are not judged: those of the legacy format are, with the default grader"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,13 @@ class Metadata:
     limits: Mapping[str, Any]
     """As it stands there, to be read as limits."""
 
+    scoring: bool = False
+    by_validator: bool = False
+    """Whether its validators give points."""
+
+    grading: Mapping[str, Any] = field(default_factory=dict)
+    """What it says of every folder's grading, over what those say."""
+
 
 def read_metadata(document: Any, reading: Reading) -> Metadata:
     """Of the parsed document, None when there is no such file; faults and notes go to `reading`."""
@@ -74,6 +82,9 @@ def read_metadata(document: Any, reading: Reading) -> Metadata:
         flags=() if version.is_new else tuple(words(top.get("validator_flags", ""), f"{FILE}: validator_flags", reading)),
         languages=_languages(top.get("languages", "all"), reading) if version.is_new else (),
         limits=_map(top.get("limits"), f"{FILE}: limits", reading),
+        scoring="scoring" in types,
+        by_validator="score" in validation,
+        grading=_grading(top, reading) if "scoring" in types else {},
     )
 
 
@@ -105,8 +116,8 @@ def _types(said: Any, version: Version, reading: Reading) -> set[str]:
     types = set(listed)
     for unknown in sorted(types - KNOWN_TYPES):
         reading.fault(FILE, f"unknown type {unknown[:50]!r}")
-    if "scoring" in types:
-        reading.fault(FILE, SCORING)
+    if "scoring" in types and version.is_new:
+        reading.fault(FILE, f"type: {NEW_SCORING}")
     if "submit-answer" in types:
         reading.fault(FILE, "submit-answer problems are not judged as icpc@1; output-only@1 judges answers in a ZIP")
     if not version.is_new and types - {"pass-fail", "scoring"} & KNOWN_TYPES:
@@ -121,8 +132,10 @@ def _check_validation(validation: list[str], reading: Reading) -> None:
     known = {"score", "interactive", "multi-pass"}
     if first not in {"default", "custom"} or not set(rest) <= known or (first == "default" and rest):
         reading.fault(FILE, f"validation {' '.join(validation)[:100]!r} is neither 'default' nor 'custom' with interactive or multi-pass")
-    if "score" in rest:
-        reading.fault(FILE, SCORING)
+
+
+def _grading(top: Mapping[str, Any], reading: Reading) -> Mapping[str, Any]:
+    return general_grading(_map(top.get("grading"), f"{FILE}: grading", reading), f"{FILE}: grading", reading)
 
 
 def _languages(said: Any, reading: Reading) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from runners.agent.errors import Invalid
 from runners.agent.icpc import TYPE
 from runners.agent.icpc.data import Case, DataReader
 from runners.agent.icpc.flags import BadFlags, Flags, read_flags
+from runners.agent.icpc.folders import Folder, folders
 from runners.agent.icpc.limits import INI, PackageLimits, read_limits
 from runners.agent.icpc.metadata import FILE, Metadata, read_metadata
 from runners.agent.icpc.validators import Validator, read_validators
@@ -54,6 +55,8 @@ class Package:
 
     input_validators: tuple[Validator, ...]
     notes: tuple[str, ...]
+    root_folder: Folder
+    """`data/`, with how it is graded, which matters to scoring problems only."""
 
     def document(self) -> dict[str, Any]:
         """What a job's configuration is laid over."""
@@ -92,7 +95,8 @@ def read_package(root: Path, *, notes: tuple[str, ...] = ()) -> Package:
     reading = Reading()
     metadata = read_metadata(_problem_yaml(root, reading), reading)
     limits = read_limits(metadata.limits, metadata.version, root, reading)
-    cases = DataReader(root, metadata.version, metadata.flags, reading).cases()
+    data = DataReader(root, metadata, reading)
+    cases = data.cases()
     validators = _output_validators(root, metadata, reading)
     inputs = tuple(found for name in INPUT_FOLDERS for found in read_validators(root / name, _notes_only(reading), one_only=False))
     if not validators:
@@ -100,7 +104,7 @@ def read_package(root: Path, *, notes: tuple[str, ...] = ()) -> Package:
     _look_around(root, metadata, limits, reading)
     if reading.faults:
         raise Invalid("package", reading.faults)
-    return Package(root, metadata, limits, cases, validators, inputs, (*notes, *reading.notes))
+    return Package(root, metadata, limits, cases, validators, inputs, (*notes, *reading.notes), folders(cases, data.gradings))
 
 
 def default_flags(case: Case) -> Flags:

@@ -131,7 +131,8 @@ class Bout:
 
     def _word(self, outcome: Outcome, name: str) -> Word:
         try:
-            return word_of(outcome, name, multi_pass=self.package.metadata.multi_pass)
+            said = self.package.metadata
+            return word_of(outcome, name, multi_pass=said.multi_pass, scoring=said.scoring)
         except InfrastructureFailure:
             outcome.close()
             raise
@@ -165,6 +166,7 @@ def _summed(case: Case, passes: list[Pass]) -> Judged:
         case,
         last.bad[0] if last.bad else Verdict.ACCEPTED,
         share=0 if last.bad else 1,
+        points=last.word.points if last.word and (last.bad is None or last.bad == REFUSED) else None,
         time_ms=max(turn.time_ms for turn in passes),
         memory_bytes=max(memory, default=None),
         reason=last.bad[1] if last.bad else "",

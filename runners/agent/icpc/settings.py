@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.agent.documents import parse_yaml
+from runners.agent.documents import at_line, parse_yaml
 from runners.agent.errors import Invalid
-from runners.agent.icpc.metadata import SCORING, Version
+from runners.agent.icpc.grading import DEFAULT, NO_GRADERS, Grading, read_grading
+from runners.agent.icpc.metadata import NEW_SCORING, Metadata
 from runners.agent.icpc.words import words
 from runners.agent.reading import Reading
 
@@ -32,16 +33,18 @@ class Settings:
     args: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     input_flags: Flags = ()
+    grading: Grading = DEFAULT
 
 
 class SettingsReader:
     """Reads the settings of one package. Faults and notes go to the reading."""
 
-    def __init__(self, data: Path, version: Version, reading: Reading) -> None:
+    def __init__(self, data: Path, metadata: Metadata, reading: Reading) -> None:
         self._data = data
-        self._version = version
+        self._metadata = metadata
+        self._version = metadata.version
         self._reading = reading
-        self.file_name = "test_group.yaml" if version.is_new else "testdata.yaml"
+        self.file_name = "test_group.yaml" if metadata.version.is_new else "testdata.yaml"
 
     def of_folder(self, folder: Path, above: Settings) -> Settings:
         """The folder's own over those of the folder above."""
@@ -59,24 +62,30 @@ class SettingsReader:
         members = document if isinstance(document, Mapping) else {}
         if document is not None and not isinstance(document, Mapping):
             self._reading.fault(where, "must be a map")
-        self._check_keys(members, where)
+        self._check_keys(members, where, path)
         kind = "args" if self._version.is_new else "flags"
         return Settings(
             args=self._words(members, "args", where, above.args),
             flags=self._words(members, f"output_validator_{kind}", where, above.flags),
             input_flags=self._by_name(members, f"input_validator_{kind}", where, above.input_flags),
+            grading=read_grading({**members, **self._metadata.grading}, where, above.grading, self._reading)
+            if self._metadata.scoring
+            else above.grading,
         )
 
-    def _check_keys(self, members: Mapping[str, Any], where: str) -> None:
+    def _check_keys(self, members: Mapping[str, Any], where: str, path: Path) -> None:
         say = self._reading.fault if self._version.is_new else self._reading.note
+        scoring = self._metadata.scoring
         for key in members:
-            if key in SCORING_KEYS:
-                say(where, f"{key}: {SCORING}")
-            elif key not in (NEW_KEYS if self._version.is_new else LEGACY_KEYS):
+            if key in SCORING_KEYS and self._version.is_new:
+                self._reading.fault(at_line(where, path, key), f"{key}: {NEW_SCORING}")
+            elif key in SCORING_KEYS and not scoring:
+                say(where, f"{key}: ignored, the problem is not scoring")
+            elif key not in (NEW_KEYS if self._version.is_new else LEGACY_KEYS | SCORING_KEYS):
                 say(where, f"unknown key {str(key)[:100]!r}")
         if members.get("grading") == "custom":
-            self._reading.fault(where, "grading: custom graders are not run by this runner")
-        if members.get("on_reject") == "continue":
+            self._reading.fault(at_line(where, path, "grading"), f"grading: {NO_GRADERS}")
+        if members.get("on_reject") == "continue" and not scoring:
             self._reading.note(where, "on_reject: judging ends at the first test that fails all the same, and its verdict counts")
 
     def _words(self, members: Mapping[str, Any], key: str, where: str, above: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from runners.agent.verdicts import Verdict
 
 ACCEPT, REJECT = 42, 43
 FEEDBACK = "feedback"
-MESSAGE, NEXT = f"{FEEDBACK}/judgemessage.txt", f"{FEEDBACK}/nextpass.in"
+MESSAGE, NEXT, SCORE = f"{FEEDBACK}/judgemessage.txt", f"{FEEDBACK}/nextpass.in", f"{FEEDBACK}/score.txt"
 MESSAGE_CHARACTERS = 2000
 REFUSED: Bad = (Verdict.WRONG_ANSWER, "refused by the output validator")
 
@@ -32,8 +33,11 @@ class Word:
     again: bool = False
     """Whether it left the input of another pass."""
 
+    points: float | None = None
+    """What it said the run is worth, where validators give points."""
 
-def word_of(outcome: Outcome, name: str, *, multi_pass: bool = False) -> Word:
+
+def word_of(outcome: Outcome, name: str, *, multi_pass: bool = False, scoring: bool = False) -> Word:
     """Raises InfrastructureFailure for whatever is no judgement."""
     said = message(outcome)
     because = said or first_line(outcome.stderr)
@@ -44,7 +48,7 @@ def word_of(outcome: Outcome, name: str, *, multi_pass: bool = False) -> Word:
     accepted, again = outcome.status == ACCEPT, multi_pass and NEXT in outcome.kept
     if again and not accepted:
         raise InfrastructureFailure(f"the output validator {name} rejected and asked for another pass")
-    return Word(accepted, said, again)
+    return Word(accepted, said, again, _points(outcome, name) if scoring else None)
 
 
 def message(outcome: Outcome) -> str:
@@ -54,10 +58,26 @@ def message(outcome: Outcome) -> str:
     return " | ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
+def _points(outcome: Outcome, name: str) -> float | None:
+    """Of `score.txt`; None without one."""
+    blob: Blob | None = outcome.kept.get(SCORE)
+    if blob is None:
+        return None
+    text = blob.read(100).decode(errors="replace").strip()
+    try:
+        points = float(text)
+    except ValueError:
+        points = math.nan
+    if not math.isfinite(points):
+        raise InfrastructureFailure(f"the output validator {name} left a score.txt that is no number: {printable(text, 50)!r}")
+    return points
+
+
 def all_of(words: Sequence[Word]) -> Word:
     """Several validators must all accept."""
     said = " | ".join(word.said for word in words if word.said)
-    return Word(all(word.accepted for word in words), said, any(word.again for word in words))
+    points = [word.points for word in words if word.points is not None]
+    return Word(all(word.accepted for word in words), said, any(word.again for word in words), points[-1] if points else None)
 
 
 def blamed(outcome: Outcome, other: Outcome, word: Word, limits: RunLimits) -> Bad | None:
