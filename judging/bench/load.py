@@ -148,6 +148,8 @@ def _copy(straight: Connection, into: Library, threads: Iterator[Loaded]) -> Non
             for table, rows in _tables(into, batch).items():
                 _copy_into(straight, table, rows)
     straight.execute("SET session_replication_role = origin")
+    # A server's sweep may have put them to rest before the work was there: nothing here takes the lock it looks for.
+    straight.execute("UPDATE judging_lane SET active = true WHERE id = ANY(%s)", [into.lanes])
     vacuum(straight, "judging_thread", "judging_job", "judging_submission", "judging_ledgerrecord", "judging_delivery")
 
 
