@@ -50,6 +50,14 @@ def test_v1_is_used_when_the_unified_mount_has_no_controllers(tmp_path):
     assert find_hierarchy(mountinfo=V1.format(top=tmp_path)).version == 1
 
 
+@pytest.mark.parametrize(("said", "place"), [("/", ""), ("/judges/", "judges"), ("judges", "judges"), (None, "assize")])
+def test_on_v1_a_group_is_named_below_what_is_mounted_however_it_is_written(tmp_path, said, place):
+    hierarchy = find_hierarchy(said, mountinfo="\n".join(V1.format(top=tmp_path).splitlines()[:4]))
+
+    assert isinstance(hierarchy, Hierarchy1)
+    assert hierarchy.parents()["memory"] == tmp_path / "memory" / place
+
+
 def test_v2_is_used_where_it_has_the_controllers(v2, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     hierarchy = find_hierarchy(mountinfo=V2.format(top=v2), own="/system.slice/assize.service/agent")

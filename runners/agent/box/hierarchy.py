@@ -19,7 +19,7 @@ def find_hierarchy(parent: str | None = None, *, mountinfo: str | None = None, o
     if found.unified and set(cgroup.NEEDED) <= _controllers(found.unified):
         return Hierarchy2(_parent2(found.unified, parent, own))
     if found.controllers:
-        return Hierarchy1(found.controllers, parent or cgroup.PARENT)
+        return Hierarchy1(found.controllers, (parent or cgroup.PARENT).strip("/"))
     raise cgroup.unavailable("no control groups are mounted")
 
 
