@@ -165,8 +165,17 @@ class Forgetting(Reason):
     """Why a key is forgotten."""
 
 
-class Retagging(PoolChoice, Fleet):
+class Retagging(PoolChoice, Reason, Fleet):
     """The pools of a runner or of several; with none at all it serves `default`."""
+
+    def effects(self) -> Iterable[object]:
+        """How many machines, what they hold, and how much of what waits they may take now."""
+        held = Job.objects.filter(runner__in=[runner.id for runner in self.runners], state=JobState.RUNNING).count()
+        yield f"{_count(len(self.runners), 'runner')}; {_count(held, 'job')} held now, which is finished first."
+        waiting = overview.kinds()
+        fitting = sum(any(alone(runner).takes(kind.need) for runner in self.runners) for kind in waiting)
+        if waiting:
+            yield f"With the pools of now they may take {fitting} of the {len(waiting)} kinds of work that wait."
 
     def worn(self) -> list[str]:
         """What all of them serve."""
@@ -179,3 +188,7 @@ class Retagging(PoolChoice, Fleet):
     def stranded(self, tags: list[str]) -> list[Need]:
         """By the fleet without these runners as they are and with them as they would be."""
         return newly_stranded([alone(runner) for runner in self.runners], [alone(runner, pools=tags) for runner in self.runners])
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -10,7 +10,7 @@ from unfold.contrib.filters.admin import DropdownFilter, FieldTextFilter
 
 from judging.admin.filters import SeenSelectFilter
 from judging.admin.timeline import is_uuid
-from judging.models import Delivery, Job
+from judging.models import Delivery, Job, Result
 from judging.rejudging.counting import set_aside
 from judging.states import JobState
 
@@ -40,8 +40,15 @@ class StateOfNewest(DropdownFilter):
         return [(state.value, state.value) for state in JobState]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Asked inside the query, so that an older attempt's state never counts."""
-        return queryset.filter(state=self.value()) if self.value() else queryset
+        """Asked inside the query, so that an older attempt's state never counts.
+
+        What few are in is looked up first: where there are none, every submission would be asked for its newest attempt.
+        """
+        state = self.value()
+        if not state:
+            return queryset
+        few = state != JobState.COMPLETED
+        return (queryset.filter(id__in=Job.objects.filter(state=state).values("submission")) if few else queryset).filter(state=state)
 
 
 class VerdictOfNewest(DropdownFilter):
@@ -59,8 +66,11 @@ class VerdictOfNewest(DropdownFilter):
         return [(word, word) for word in sorted({word for word in lately if word})[: self.most_words]]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Asked inside the query."""
-        return queryset.filter(verdict=self.value()) if self.value() else queryset
+        """Asked inside the query; a word that is rare, or that no runner ever used, is looked up first."""
+        word = self.value()
+        if not word:
+            return queryset
+        return queryset.filter(id__in=Result.objects.filter(verdict=word).values("submission"), verdict=word)
 
 
 class JudgedBy(SeenSelectFilter):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from judging.bench.acts import enqueue, reaper, retag
 from judging.bench.claims import claims
 from judging.bench.measure import Figure
+from judging.bench.pages import pages
 from judging.bench.pairs import pairs
 from judging.bench.scratch import scratch_database
 from judging.bench.size import Size
@@ -30,6 +31,7 @@ SCENARIOS = {
     "retag": Scenario("a lane full of work given to another pool, while runners wait", retag),
     "enqueue": Scenario("submissions with waking, against submissions without", enqueue),
     "reaper": Scenario("leases that lapse together, claims meanwhile, and the audit of it all", reaper),
+    "pages": Scenario("every list, filter, search and chart of the operators' site over a large installation", pages),
     "verbs": Scenario("the verbs in process, beside other queues where they are installed", verbs),
 }
 

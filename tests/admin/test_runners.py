@@ -104,7 +104,7 @@ def test_retagging_by_boxes_to_tick_and_new_names(client):
     box = factories.box(tags=("hall-a",))
     Pool.objects.create(name="hall-b")
 
-    act(client, box, "retag", pools=["hall-b"], more=" Lab-1 ,lab-1")
+    act(client, box, "retag", reason="new signs", pools=["hall-b"], more=" Lab-1 ,lab-1")
 
     assert Runner.objects.get(id=box.id).tags == ["hall-b", "lab-1"]
     assert Pool.objects.filter(name="lab-1").exists()
@@ -115,9 +115,9 @@ def test_retagging_that_strands_waiting_work_has_to_be_confirmed(client):
     factories.submission(factories.work(pools=("hall-a",)))
     Pool.objects.create(name="hall-b")
 
-    asked = act(client, box, "retag", pools=["hall-b"])
+    asked = act(client, box, "retag", reason="new signs", pools=["hall-b"])
     before = Runner.objects.get(id=box.id).tags
-    act(client, box, "retag", pools=["hall-b"], anyway="on")
+    act(client, box, "retag", reason="new signs", pools=["hall-b"], anyway="on")
 
     assert "No runner would be left for waiting standard-io@1 in hall-a." in words(asked)
     assert before == ["hall-a"]
@@ -129,7 +129,7 @@ def test_retagging_that_strands_nothing_is_not_asked_twice(client):
     factories.box(tags=("hall-a",))
     factories.submission(factories.work(pools=("hall-a",)))
 
-    act(client, box, "retag", more="hall-b")
+    act(client, box, "retag", reason="new signs", more="hall-b")
 
     assert Runner.objects.get(id=box.id).tags == ["hall-b"]
 
@@ -138,8 +138,13 @@ def test_retagging_many_at_once(client):
     boxes = [factories.box(tags=("hall-a",)) for _ in range(2)]
     chosen = {"action": "retag_many", "_selected_action": [box.id for box in boxes], "confirmed": "1"}
 
+    asked = words(client.post(RUNNERS, {name: chosen[name] for name in ("action", "_selected_action")}))
     client.post(RUNNERS, chosen | {"more": "hall-z"})
+    without = [runner.tags for runner in Runner.objects.all()]
+    client.post(RUNNERS, chosen | {"more": "hall-z", "reason": "new signs"})
 
+    assert "2 runners; 0 jobs held now" in asked
+    assert without == [["hall-a"], ["hall-a"]]
     assert [runner.tags for runner in Runner.objects.all()] == [["hall-z"], ["hall-z"]]
 
 
@@ -147,7 +152,7 @@ def test_retagging_many_at_once(client):
 def test_too_many_or_too_long_tags_are_refused_in_words(client, more):
     box = factories.box()
 
-    answer = act(client, box, "retag", more=more)
+    answer = act(client, box, "retag", reason="new signs", more=more)
 
     assert "runner.tags." in words(answer)
     assert Runner.objects.get(id=box.id).tags == []
