@@ -32,14 +32,17 @@ UPDATE runners_channelkey SET
 WHERE digest = %s RETURNING attempts
 """
 
-# Asked for every message: that the key still opens, and that its runner was seen.
+# Asked for every message: that the key still opens, and that its runner was seen, here: of two connections the newer may
+# have ended.
 _STANDING = """
 WITH holder AS (
     SELECT r.id, k.line, k.line_token, coalesce(r.last_seen_at < judge_now() - %s::interval, true) AS unseen
     FROM runners_channelkey k JOIN runners_runner r ON r.id = k.runner_id
     WHERE k.digest = %s AND r.id = %s AND r.state = 'approved'
 ), seen AS (
-    UPDATE runners_runner r SET last_seen_at = judge_now() FROM holder h WHERE r.id = h.id AND h.unseen
+    UPDATE runners_runner r SET last_seen_at = judge_now(), transport = 'channel',
+        connected_since = CASE r.transport WHEN 'channel' THEN r.connected_since ELSE judge_now() END
+    FROM holder h WHERE r.id = h.id AND h.unseen
 )
 SELECT line, line_token FROM holder
 """

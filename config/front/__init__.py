@@ -51,7 +51,9 @@ class Front:
         undo: str = "judging.queue.undo_handout",
     ) -> None:
         """`websocket` serves the channel: it finds where to wait in scope["assize.hub"], and the threads for its database
-        work in scope["assize.calls"]. `sweep` and `undo` are dotted paths of the verbs called outside requests."""
+        work in scope["assize.calls"], for looks nobody asked for in scope["assize.again"].
+
+        `sweep` and `undo` are dotted paths of the verbs called outside requests."""
         self._app = app
         self._websocket = websocket
         self._sweep = sweep
@@ -88,7 +90,8 @@ class Front:
 
     async def _channel(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self._life is not None, "the server must speak lifespan"
-        ours = {"assize.hub": self._life.hub, "assize.calls": self._life.pools.calls}
+        pools = self._life.pools
+        ours = {"assize.hub": self._life.hub, "assize.calls": pools.calls, "assize.again": pools.again}
         await self._websocket({**scope, **ours}, receive, send)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:

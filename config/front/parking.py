@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import io
-import math
 import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -21,7 +20,7 @@ from uuid import UUID
 from config.front.bridge import Answer, Wsgi, call
 from config.front.environ import Receive, Scope, Send, environ_of
 from config.front.exchange import hang_up
-from judging.wake import Cause, Hub, Look, Waiter
+from judging.wake import Cause, Hub, Look, Waiter, soon
 
 # runner-protocol §4 and §11.
 LONGEST_WAIT_SECONDS = 300.0
@@ -33,11 +32,6 @@ MARGIN_SECONDS = 0.05
 # A token is looked at again just after it expired. Not sooner than half a second, whatever a wrong clock says.
 EXPIRED_SECONDS = 0.02
 SOONEST_SECONDS = 0.5
-
-# Work that was passed by is looked for again after this long, and each time in a row after twice as long: the locks of
-# verbs last milliseconds, and a stuck one must not draw a storm.
-PASSED_BY_SECONDS = 0.2
-PASSED_BY_DOUBLINGS = 7
 
 # Timers go off as much as this too early.
 CLOCK_SECONDS = 0.005
@@ -105,7 +99,7 @@ class Parking:
         passed_by = 0
         while True:
             passed_by = passed_by + 1 if seen.look.passed_by else 0
-            cause = await self._parked(visit, seen.look, min(deadline, self._soon(passed_by)))
+            cause = await self._parked(visit, seen.look, min(deadline, self._hub.loop.time() + soon(passed_by)))
             if cause in (Cause.STOPPED, Cause.GONE):
                 return seen
             if cause is Cause.DUE and self._hub.loop.time() > deadline - CLOCK_SECONDS:
@@ -123,12 +117,6 @@ class Parking:
         wanted = look.fits or look.awaiting
         assert wanted is not None, "a look that found nothing says what it looked for"
         return await visit.waiter.park(wanted, since=look.since, until=until, runner=look.runner)
-
-    def _soon(self, passed_by: int) -> float:
-        """When to look again after so many looks in a row that passed work by; after none, when told."""
-        if passed_by == 0:
-            return math.inf
-        return self._hub.loop.time() + PASSED_BY_SECONDS * 2.0 ** min(passed_by - 1, PASSED_BY_DOUBLINGS) * random.uniform(0.5, 1)
 
     async def _last(self, visit: Visit, seen: Seen) -> Seen:
         """The answer when the time is up: nothing is nothing, but a document is to be current."""

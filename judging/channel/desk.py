@@ -52,23 +52,40 @@ class Handed:
     frame: str
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a runner that was handed nothing waits for; `passed_by` says that there was work, in other hands."""
+
+    fits: Fits
+    passed_by: bool
+
+
 class Desk:
     """The questions of one runner. Every one begins with whether its key is still good. Raises Barred, or a Refusal
     when the database does not answer."""
 
-    def __init__(self, who: Caller, pool: Executor, *, registry: str) -> None:
-        """`registry` is the URL the runner reaches this server by."""
+    def __init__(self, who: Caller, pool: Executor, *, again: Executor, registry: str) -> None:
+        """`pool` is where it asks, `again` where it looks when nobody asked it to; `registry` is the URL the runner
+        reaches this server by."""
         self.who = who
         self._pool = pool
+        self._again = again
         self._registry = registry
 
     async def ask(self, act: Callable[[Standing], T]) -> T:
         """Do this in a thread, told how the key stands."""
         return await asyncio.wrap_future(self._pool.submit(self._run, act))
 
-    async def claim(self) -> Handed | Fits | None:
-        """A job, or what this runner waits for; None while nothing is handed out at all."""
-        asked = self._pool.submit(self._run, self._claim)
+    async def read(self, text: str) -> frames.Said | None:
+        """What a long frame says; in a thread, whose lock on the interpreter the loop gets back now and then."""
+        return await asyncio.wrap_future(self._pool.submit(frames.read, text))
+
+    async def claim(self, *, unasked: bool) -> Handed | Wanted | None:
+        """A job, or what this runner waits for; None while nothing is handed out at all.
+
+        `unasked` is a look for which neither the runner nor an announcement is the cause: storms of those delay nobody.
+        """
+        asked = (self._again if unasked else self._pool).submit(self._run, self._claim)
         try:
             return await asyncio.wrap_future(asked)
         except asyncio.CancelledError:
@@ -89,13 +106,14 @@ class Desk:
         finally:
             connections.close_all()
 
-    def _claim(self, _: Standing) -> Handed | Fits | None:
+    def _claim(self, _: Standing) -> Handed | Wanted | None:
         answer = queue.claim_on_channel(self.who.runner)
         if answer is Nothing.SHUT:
             return None
         if isinstance(answer, Nothing):
             runner = Runner.objects.get(id=self.who.runner)
-            return Fits(frozenset(runner.problem_types), runner.external, runner.pools)
+            fits = Fits(frozenset(runner.problem_types), runner.external, runner.pools)
+            return Wanted(fits, answer is Nothing.PASSED_BY)
         assert answer.row.token is not None
         run = Run(answer.row.id, answer.row.token)
         try:
@@ -104,7 +122,7 @@ class Desk:
             queue.undo_handout(run.job, token=run.token)
             raise
 
-    def _take_back(self, asked: Future[Handed | Fits | None]) -> None:
+    def _take_back(self, asked: Future[Handed | Wanted | None]) -> None:
         """In the thread that claimed, or on the loop when it had claimed before."""
         if asked.cancelled() or asked.exception() is not None:
             return

@@ -54,7 +54,8 @@ class Channel:
             return
         try:
             await send({"type": "websocket.accept"})
-            line = Line(Desk(who, pool, registry=registry_of(scope)), hub, receive, send, since=since)
+            desk = Desk(who, pool, again=scope["assize.again"], registry=registry_of(scope))
+            line = Line(desk, hub, receive, send, since=since)
             await _served(line, send)
         finally:
             with suppress(Exception):

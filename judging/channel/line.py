@@ -13,11 +13,11 @@ from uuid import UUID, uuid4
 from django.conf import settings
 
 from judging.channel import frames
-from judging.channel.desk import Barred, Desk, Handed, Run, offer
+from judging.channel.desk import Barred, Desk, Handed, Run, Wanted, offer
 from judging.channel.ear import Ear, Gone, Receive, Send
 from judging.errors import NotStarted, Refusal
 from judging.queue import Answer, beat, start
-from judging.wake import Cause, Fits, Hub, Waiter
+from judging.wake import Cause, Fits, Hub, Waiter, soon
 
 # A runner that takes nothing for this long is treated as gone.
 DEAF_SECONDS = 60.0
@@ -27,6 +27,9 @@ SHUT_SECONDS = 5.0
 
 # Timers go off as much as this too early.
 CLOCK_SECONDS = 0.005
+
+# Characters of a frame that is read at once.
+SHORT = 64 * 1024
 
 # How many of the tokens it was given a connection remembers.
 REMEMBERED = 64
@@ -98,7 +101,7 @@ class Line:
 
     async def _hear(self, text: str) -> None:
         """One text frame, idle or executing."""
-        said = frames.read(text)
+        said = await self._read(text)
         match said:
             case None:
                 if self.run is None:
@@ -112,6 +115,10 @@ class Line:
             case _:
                 await self._end(said)
         self._listen()
+
+    async def _read(self, text: str) -> frames.Said | None:
+        """What a frame says. A long one is read elsewhere: megabytes of bad JSON must not keep other connections waiting."""
+        return frames.read(text) if len(text) <= SHORT else await self._desk.read(text)
 
     def _listen(self) -> None:
         """The runner was heard, and answered: from here its silence counts."""
@@ -183,23 +190,24 @@ class Line:
 
     async def _poll(self, deadline: float) -> None:
         """Look, and wait, and look again, until there is a job or the time is up. Nothing is held meanwhile."""
+        due, passed_by = False, 0
         with Waiter(self._hub) as waiter:
             while True:
                 self._ear.look()
-                found = await self._looked(waiter)
+                found = await self._looked(waiter, unasked=due)
                 if isinstance(found, Handed):
                     await self._hand_over(found)
                     return
-                until = deadline if found else min(deadline, self._hub.loop.time() + SHUT_SECONDS)
-                if not await self._parked(waiter, found, until):
-                    continue
-                if self._hub.loop.time() >= deadline - CLOCK_SECONDS:
+                passed_by = passed_by + 1 if found and found.passed_by else 0
+                until = self._hub.loop.time() + (soon(passed_by) if found else SHUT_SECONDS)
+                due = await self._parked(waiter, found.fits if found else None, min(deadline, until))
+                if due and self._hub.loop.time() >= deadline - CLOCK_SECONDS:
                     await self._tell(frames.NoJob())
                     return
 
-    async def _looked(self, waiter: Waiter) -> Handed | Fits | None:
+    async def _looked(self, waiter: Waiter, *, unasked: bool) -> Handed | Wanted | None:
         try:
-            return await self._desk.claim()
+            return await self._desk.claim(unasked=unasked)
         except Refusal:
             waiter.drop_wake()
             return None
@@ -212,7 +220,7 @@ class Line:
                 raise Closing(1001)
             if isinstance(happened, Cause):
                 return happened is Cause.DUE
-            said = frames.read(happened.get("text") or "")
+            said = await self._read(happened.get("text") or "")
             if isinstance(said, frames.Terminal):
                 await self._end(said)
 

@@ -9,11 +9,13 @@ index      PURE who waits for what, and who is next
 hub        the waiting room of one server process
 listener   its connection to the other processes
 announcing what a transaction calls
+passing_by PURE when to look again for what was in other hands
 """
 
 from judging.wake.announcing import announce, attach
 from judging.wake.hub import Cause, Hub, Waiter
 from judging.wake.listener import Listener
+from judging.wake.passing_by import soon
 from judging.wake.topics import Concerns, Event, Everyone, Fits, Judged, Look, Work
 
 __all__ = [
@@ -30,4 +32,5 @@ __all__ = [
     "Work",
     "announce",
     "attach",
+    "soon",
 ]

@@ -9,12 +9,14 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 
 from config import launch
@@ -33,12 +35,19 @@ class Served:
 
     port: int
     process: subprocess.Popen
+    log: Path | None = None
 
     def url(self, runner) -> str:
         return f"ws://127.0.0.1:{self.port}/v0/runners/{runner}/channel"
 
     def http(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}{path}"
+
+    @property
+    def logged(self) -> str:
+        """What it has written to its log, where the test gave it one."""
+        assert self.log is not None, "this server has no log of its own"
+        return self.log.read_text(errors="replace")
 
     def kill(self) -> None:
         """End all its processes as a power cut does."""
@@ -167,6 +176,57 @@ def outcome_of(job: UUID, runner: UUID, output: bytes) -> UUID:
     return outcome
 
 
+def opening(hall: Hall, runner: UUID) -> bytes:
+    """The request a connection begins with."""
+    return (
+        f"GET /v0/runners/{runner}/channel HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
+        f"Authorization: Bearer {hall.keys[runner]}\r\n\r\n"
+    ).encode()
+
+
+def handshake(hall: Hall, runner: UUID) -> socket.socket:
+    """A connection without a client's manners, nor its thread that reads."""
+    line = socket.create_connection(("127.0.0.1", hall.served.port))
+    line.sendall(opening(hall, runner))
+    assert line.recv(1024).startswith(b"HTTP/1.1 101")
+    return line
+
+
+def frame(opcode: Opcode, data: bytes, *, fin: bool = True) -> bytes:
+    """A client's frame."""
+    return Frame(opcode, data, fin).serialize(mask=True)
+
+
+def workers(served: Served) -> list[int]:
+    """The process ids of the workers."""
+    return [int(pid) for pid in Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()]
+
+
+def sockets(worker: int) -> set[str]:
+    """The sockets a worker has open, those to its database among them."""
+    return {name for link in Path(f"/proc/{worker}/fd").iterdir() if (name := _target(link)).startswith("socket:")}
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
+
+
+def lines_at(port: int) -> set[str]:
+    """The open connections that came to this port, by their inodes; what is closed here has none."""
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {row[9] for row in rows if row[1].endswith(f":{port:04X}") and row[3] != "0A" and row[9] != "0"}
+
+
+def memory(worker: int) -> int:
+    """A worker's resident memory in bytes."""
+    lines = Path(f"/proc/{worker}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
+
+
 def stored(job: UUID) -> Job:
     return Job.objects.get(id=job)
 
@@ -194,20 +254,26 @@ def is_quiet() -> bool:
 
 
 @contextmanager
-def serving(*, port: int = 0, **environment: str):
-    """The site, on a free port where none is named, and on the test's database, for as long as the block lasts."""
+def serving(*, port: int = 0, workers: int = 1, log: Path | None = None, **environment: str):
+    """The site, on a free port where none is named, and on the test's database, for as long as the block lasts.
+
+    `log` is where it writes what it logs, else with the test's own output.
+    """
     port = port or free_port()
     address = make_conninfo(os.environ["DATABASE_URL"], dbname=connection.settings_dict["NAME"])
     settled = {**os.environ, "DATABASE_URL": address, "ASSIZE_DB_POOL_MAX": "12", "ASSIZE_TICKER_SECONDS": "0", **environment}
     settled.pop("DJANGO_SETTINGS_MODULE", None)
-    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-    served = Served(port, subprocess.Popen(command, cwd=launch.PROJECT, env=settled, start_new_session=True))
-    try:
-        until(lambda: _is_up(served), 30)
-        yield served
-    finally:
-        if served.process.poll() is None:
-            served.terminate()
+    command = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", str(workers)]
+    with ExitStack() as files:
+        output = None if log is None else files.enter_context(log.open("wb"))
+        process = subprocess.Popen(command, cwd=launch.PROJECT, env=settled, start_new_session=True, stdout=output, stderr=output)
+        served = Served(port, process, log)
+        try:
+            until(lambda: _is_up(served), 30)
+            yield served
+        finally:
+            if served.process.poll() is None:
+                served.terminate()
 
 
 def _is_up(served: Served) -> bool:

@@ -4,43 +4,19 @@ import random
 import socket
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from django.db import connection
 from websockets.exceptions import ConnectionClosed
-from websockets.frames import Frame, Opcode
+from websockets.frames import Opcode
 
 from tests import factories
-from tests.channel.conftest import ACCEPTED, Hall, Wire, is_quiet, serving, stored, until
-
-
-def worker(served) -> int:
-    """The process id of the one worker."""
-    children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
-    return int(children[0])
-
-
-def sockets(served) -> int:
-    """How many sockets the worker has open."""
-    found = Path(f"/proc/{worker(served)}/fd")
-    return sum(1 for link in found.iterdir() if _target(link).startswith("socket:"))
-
-
-def _target(link: Path) -> str:
-    try:
-        return str(link.readlink())
-    except OSError:
-        return ""
+from tests.channel.conftest import ACCEPTED, Hall, Wire, frame, handshake, is_quiet, lines_at, memory, serving, stored, until, workers
 
 
 def raw(wire: Wire, data: bytes) -> None:
     """Bytes past the client's own manners."""
     wire.socket.socket.sendall(data)
-
-
-def frame(opcode: Opcode, data: bytes, *, fin: bool = True) -> bytes:
-    return Frame(opcode, data, fin).serialize(mask=True)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +98,7 @@ def test_random_messages_harm_nobody(hall, served, seed):
     random_ = random.Random(seed)
     bystander = hall.connect(hall.runner())
     job = hall.running(bystander)
-    before = sockets(served)
+    before = lines_at(served.port)
     hostile = hall.runner()
     for _ in range(6):
         wire = hall.connect(hostile)
@@ -132,7 +108,7 @@ def test_random_messages_harm_nobody(hall, served, seed):
         assert {told["event"] for told in heard} <= {"ack", "cancel", "job", "no_job"}
         wire.close()
         assert bystander.ask("heartbeat") == {"event": "ack", "job": str(job)}
-    until(lambda: sockets(served) <= before)
+    until(lambda: lines_at(served.port) <= before)
     bystander.ask("completed", job=job, results=ACCEPTED)
     until(lambda: stored(job).state == "completed")
 
@@ -164,7 +140,7 @@ def test_a_runner_that_reads_nothing_holds_up_nobody(hall, served):
 def test_lines_cut_in_the_middle_of_anything_leave_nothing_behind(hall, served):
     runner = hall.runner()
     until(is_quiet)
-    before = sockets(served)
+    before = lines_at(served.port)
     for cut in range(10):
         wire = hall.connect(runner)
         if cut % 3 == 0:
@@ -173,7 +149,7 @@ def test_lines_cut_in_the_middle_of_anything_leave_nothing_behind(hall, served):
             raw(wire, b"\x81\xfe\x10\x00\x00\x00\x00\x00half a frame")
         wire.drop()
 
-    until(lambda: sockets(served) <= before)
+    until(lambda: lines_at(served.port) <= before)
     until(is_quiet)
 
 
@@ -187,14 +163,14 @@ def test_a_thousand_idle_channels_cost_little_and_hold_nothing(movable_clock, cl
         runner = hall.runner()
         for _ in range(20):
             hall.connect(crowd)
-        before = memory(site)
+        before = memory(*workers(site))
         opened = [handshake(hall, crowd) for _ in range(many)]
         for line in opened:
             line.sendall(frame(Opcode.TEXT, b'{"event": "ready", "poll_timeout": 900}'))
         wire = hall.connect(runner)
         wire.say("ready", poll_timeout=900)
         until(lambda: is_quiet_for(1.0), 60)
-        each = (memory(site) - before) / many
+        each = (memory(*workers(site)) - before) / many
 
         began = time.monotonic()
         job = hall.submit()
@@ -217,21 +193,3 @@ def is_quiet_for(seconds: float) -> bool:
             return False
         time.sleep(0.05)
     return True
-
-
-def memory(site) -> int:
-    """The worker's resident memory in bytes."""
-    lines = Path(f"/proc/{worker(site)}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
-
-
-def handshake(hall, runner) -> socket.socket:
-    """A connection without a client's thread."""
-    line = socket.create_connection(("127.0.0.1", hall.served.port))
-    line.sendall(
-        f"GET /v0/runners/{runner}/channel HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        f"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
-        f"Authorization: Bearer {hall.keys[runner]}\r\n\r\n".encode()
-    )
-    assert line.recv(1024).startswith(b"HTTP/1.1 101")
-    return line
