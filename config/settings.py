@@ -183,7 +183,7 @@ def _database(url: str) -> dict[str, Any]:
     """Django's description of a libpq URL; members Django does not know go to libpq as they are."""
     given = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "config.postgresql",
         "NAME": given.pop("dbname", "assize"),
         "USER": given.pop("user", ""),
         "PASSWORD": given.pop("password", ""),
@@ -191,8 +191,8 @@ def _database(url: str) -> dict[str, Any]:
         "PORT": str(given.pop("port", "")),
         # The pool keeps connections; a second life in Django's threads would hold them back from it.
         "CONN_MAX_AGE": 0,
-        # Makes the pool test a connection before lending it: PostgreSQL may have restarted.
-        "CONN_HEALTH_CHECKS": True,
+        # The engine tests a connection before it is lent, and without a round trip: PostgreSQL may have restarted.
+        "CONN_HEALTH_CHECKS": False,
         # ASSIZE_DB_POOLER: a pooler in transaction mode stands between, where a server-side cursor loses its session.
         "DISABLE_SERVER_SIDE_CURSORS": _flag("ASSIZE_DB_POOLER"),
         "OPTIONS": {

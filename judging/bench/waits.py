@@ -143,7 +143,9 @@ async def _park(hall: Hall, server: Server, crew: list[load.Machine]) -> list[as
 def _trickle(sent: dict[str, float], enqueue: Callable[[], str], count: int) -> None:
     """Enqueue so many, fifty a second, in a thread of its own; notes when each was committed."""
     for _ in range(count):
-        sent[enqueue()] = time.monotonic()
+        job = enqueue()
+        # In a statement of its own: what is assigned is evaluated before what it is assigned to.
+        sent[job] = time.monotonic()
         time.sleep(_EVERY_SECONDS)
     connections.close_all()
 

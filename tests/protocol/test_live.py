@@ -170,6 +170,24 @@ def test_tokens_and_held_jobs_survive_a_killed_server(server, box):
     assert Job.objects.get().state == "completed"
 
 
+def test_no_call_fails_for_connections_that_ended_while_nobody_used_them(server, box):
+    # Enough at once that the pool holds several.
+    for waiting in [Waiting(lambda: server.post("runner/jobs/claim", box, {})) for _ in range(8)]:
+        waiting.answer(within=10)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name = 'assize' AND pid <> pg_backend_pid()"
+        )
+        (ended,) = cursor.fetchone()
+    time.sleep(0.2)
+
+    answers = [server.post("runner/jobs/claim", box, {}).status_code for _ in range(2 * ended)]
+
+    assert ended >= 2
+    assert answers == [204] * len(answers)
+
+
 def test_megabytes_travel_both_ways_whole(server, box):
     content = os.urandom(3_000_000)
     factories.submission()
