@@ -24,13 +24,13 @@ def machine(clock):
     return type("QueueMachine", (QueueMachine,), {"clock": clock})
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_database_and_model_agree_whatever_comes(clock):
     run_state_machine_as_test(machine(clock), settings=QUICK)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)
 def test_database_and_model_agree_for_much_longer(clock):
     """Another seed each time; ASSIZE_MACHINE_SEED repeats one, ASSIZE_MACHINE_EXAMPLES says how many."""
     number = int(os.environ.get("ASSIZE_MACHINE_SEED") or random.SystemRandom().randrange(2**32))

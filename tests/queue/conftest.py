@@ -9,6 +9,7 @@ import pytest
 from judging import queue
 from judging.models import Job, Lane, Problem, ProblemVersion
 from judging.queue import ClaimedJob, NewSubmission, Report
+from judging.queue.submit import submit_within
 from runners import keys
 from runners.models import Runner
 
@@ -40,6 +41,11 @@ class Hall:
     def submit(self, **fields) -> queue.Receipt:
         wanted: dict[str, Any] = {"lane": self.lane, "version": self.version, "files": ()} | fields
         return queue.submit(NewSubmission(**wanted), actor=OPERATOR)
+
+    def submit_within(self, **fields) -> queue.Receipt:
+        """Within a transaction that the test ends."""
+        wanted: dict[str, Any] = {"lane": self.lane, "version": self.version, "files": ()} | fields
+        return submit_within(NewSubmission(**wanted), actor=OPERATOR)
 
     def rejudge(self, submission: UUID, **fields) -> UUID:
         return queue.rejudge(submission, by=OPERATOR, reason="the data changed", **fields)

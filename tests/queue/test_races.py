@@ -1,5 +1,6 @@
 """Races with one right outcome (queue.md §5), forced by a lock that the test holds, not by luck."""
 
+import importlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,9 +17,12 @@ from contests.routing import assign, retag_activity, retag_round
 from judging import queue
 from judging.errors import KeyReused, LeaseStale, Refusal, SubmissionLimit
 from judging.models import Job, Lane, LedgerRecord, Problem, Result, Submission, Thread
-from judging.queue import ClaimedJob, Nothing, Receipt
+from judging.queue import ClaimedJob, Nothing, Receipt, reap
+from judging.queue.claim import CLAIM
 from runners.keys import new_id
 from tests.queue.conftest import ACCEPTED, OPERATOR, WRONG, claimed, release, renew, report, stored
+
+claim_verb = importlib.import_module("judging.queue.claim")  # the package says claim() by this name
 
 
 def in_threads(*acts: Callable[[], Any]) -> list[Any]:
@@ -108,6 +112,45 @@ def test_work_held_that_this_runner_may_not_take_is_none_it_passed_by(hall):
     assert answer is Nothing.WANT_OF_WORK
 
 
+@pytest.mark.parametrize("lasts", [True, False], ids=["commits", "is killed"])
+@pytest.mark.parametrize("siblings", [0, 1])
+def test_a_claim_under_way_hides_its_whole_thread_from_others(hall, box_1, box_2, siblings, lasts):
+    """The first claim is held just before its COMMIT; the second neither waits for it nor takes the sibling."""
+    receipt = hall.submit(thread_key="t")
+    for _ in range(siblings):
+        hall.submit(thread_key="t")
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(CLAIM, [box_1, 600, False])
+            assert cursor.fetchone()[0] == "held"
+        (meanwhile,) = in_threads(lambda: queue.claim(box_2))
+        transaction.set_rollback(not lasts)
+
+    assert meanwhile is Nothing.PASSED_BY
+    if lasts:
+        assert queue.claim(box_2) is Nothing.WANT_OF_WORK
+        assert stored(receipt.job).runner_id == box_1
+    else:
+        assert claimed(box_2).row.id == receipt.job
+
+
+@pytest.mark.parametrize("lasts", [True, False], ids=["commits", "is killed"])
+def test_a_retry_that_meets_its_first_send_under_way_is_told_what_became_of_it(hall, lasts):
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            first = hall.submit_within(key="k")
+            retry = pool.submit(in_threads, lambda: hall.submit(key="k"))
+            deadline = time.monotonic() + 10
+            while waiting() < 1:
+                assert time.monotonic() < deadline, "the retry did not wait for the key's place"
+                time.sleep(0.005)
+            transaction.set_rollback(not lasts)
+        (receipt,) = retry.result(60)
+
+    assert (receipt.existing, receipt.job == first.job) == (lasts, lasts)
+    assert Submission.objects.count() == 1
+
+
 def test_claims_at_once_take_different_jobs_and_none_is_left(hall):
     receipts = {hall.submit().job for _ in range(8)}
     runners = [hall.runner(f"box {n}") for n in range(8)]
@@ -175,8 +218,6 @@ def test_a_report_that_commits_between_a_sweeps_look_and_its_lock_stands(hall, b
     receipt = hall.submit()
     job = claimed(box_1)
     clock.forward(seconds=601)
-    from judging.queue import reap
-
     looked = reap._lapsed
 
     def look_then_be_overtaken():
@@ -187,6 +228,40 @@ def test_a_report_that_commits_between_a_sweeps_look_and_its_lock_stands(hall, b
     monkeypatch.setattr(reap, "_lapsed", look_then_be_overtaken)
     assert queue.sweep().lapsed == 0
     assert stored(receipt.job).state == "completed"
+
+
+@pytest.mark.parametrize("overtaken_by", ["another sweep", "a claim"])
+def test_a_sweep_overtaken_between_its_look_and_its_lock_handles_nothing_twice(hall, box_1, clock, monkeypatch, overtaken_by):
+    receipt, other = hall.submit(), hall.runner("another box")
+    claimed(box_1)
+    clock.forward(seconds=601)
+    looked = reap._lapsed
+
+    def look_then_be_overtaken():
+        found = looked()
+        monkeypatch.setattr(reap, "_lapsed", looked)
+        in_threads(queue.sweep if overtaken_by == "another sweep" else lambda: queue.claim(other))
+        return found
+
+    monkeypatch.setattr(reap, "_lapsed", look_then_be_overtaken)
+    assert queue.sweep().lapsed == 0
+    assert LedgerRecord.objects.filter(type="expired").count() == 1
+    assert stored(receipt.job).state == ("queued" if overtaken_by == "another sweep" else "running")
+
+
+def test_a_claim_whose_lapsed_lease_a_sweep_ended_first_takes_the_job_all_the_same(hall, box_1, box_2, clock, monkeypatch):
+    receipt = hall.submit()
+    claimed(box_1)
+    clock.forward(seconds=601)
+    tidy = claim_verb._tidy
+
+    def be_overtaken_then_tidy(runner):
+        in_threads(queue.sweep)
+        tidy(runner)
+
+    monkeypatch.setattr(claim_verb, "_tidy", be_overtaken_then_tidy)
+    assert claimed(box_2).row.id == receipt.job
+    assert LedgerRecord.objects.filter(type="expired").count() == 1
 
 
 @pytest.mark.parametrize("first", ["report", "revoke"])
