@@ -23,7 +23,7 @@ from judging.admin.listed import ask_about_all, back_to, listed
 from judging.admin.newest import HeldBy
 from judging.admin.pages import FoundById
 from judging.admin.priorities import MOST_MOVED, Class, ClassOfMany, move_all
-from judging.admin.rejudging import Rejudge, in_words
+from judging.admin.rejudging import EACH_AGAIN, REJUDGE, Rejudge, RejudgeMany, begin, in_words
 from judging.admin.standing import standing
 from judging.admin.swearing import Sworn
 from judging.admin.timeline import history_of
@@ -95,7 +95,7 @@ class JobPages(FoundById):
     organization_path = "thread__organization"
     when_empty = "Jobs appear here as soon as somebody submits. Reset the filters to see them all."
     list_before_template = "operators/listed_jobs.html"
-    actions = ["prioritise_many", "cancel_many"]
+    actions = ["rejudge_many", "prioritise_many", "cancel_many"]
     actions_detail = ["rejudge", "give_back", "prioritise", "cancel", "void"]
 
     def get_custom_urls(self) -> Any:
@@ -210,6 +210,14 @@ class JobPages(FoundById):
         """Move an open job to another class."""
         queue.prioritise(row.id, said["priority"], by=actor(request), reason=said["reason"])
         return f"The job is {said['priority'].name.lower()} now."
+
+    @joint_act(
+        "Rejudge the submissions of the selected jobs", permission=REJUDGE, text=EACH_AGAIN, submit="Rejudge these", form=RejudgeMany
+    )
+    def rejudge_many(self, request: HttpRequest, rows: list[Job], said: Said) -> str:
+        """Begin a rejudging of what these jobs were attempts at."""
+        made = begin(request, list(dict.fromkeys(row.submission_id for row in rows)), said, chosen=f"{len(rows)} jobs ticked in the list")
+        return format_html("{} began.", marks.link(made, "The rejudging"))
 
     @joint_act("Change priority of the selected jobs", permission=PRIORITISE, text=SOONER_OR_LATER, submit="Change them", form=ClassOfMany)
     def prioritise_many(self, request: HttpRequest, rows: list[Job], said: Said) -> str:

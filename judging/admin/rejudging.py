@@ -7,6 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminRadioSelectWidget,
@@ -15,13 +17,16 @@ from unfold.widgets import (
 )
 
 from judging import rejudging
-from judging.admin.actions import Reason
+from judging.admin.actions import Reason, actor
+from judging.models import Rejudging
 from judging.models.work import PRIORITIES
 from judging.rejudging import Wanted
 from judging.rejudging.begin import MOST_REPEATS
 from judging.states import Priority
 
 ORDINARY, URGENT = "ordinary", "urgent"
+REJUDGE = "judging.rejudge_submission"
+EACH_AGAIN = "Each gets a new attempt, opened in the background. What waits already is skipped; what a runner holds goes on."
 
 
 class Rejudge(Reason):
@@ -55,7 +60,7 @@ class Rejudge(Reason):
 
 
 class RejudgeMany(Rejudge):
-    """As Rejudge, of many at once: `row` is what was chosen, submissions or their ids. What waits already is skipped."""
+    """As Rejudge, of many at once: `row` is what was chosen: submissions, their ids, or jobs. What waits already is skipped."""
 
     aside = forms.BooleanField(
         label="Keep the results aside until they are applied",
@@ -79,8 +84,9 @@ class RejudgeMany(Rejudge):
         mode.choices = [(ORDINARY, mode.choices[0][1]), (URGENT, "Urgent: before everything else")]
 
     def chosen(self) -> list[UUID]:
-        """The ids of what was chosen."""
-        return [getattr(each, "id", each) for each in self.row]
+        """The ids of the submissions that were chosen, of jobs theirs."""
+        found = (getattr(each, "submission_id", getattr(each, "id", each)) for each in self.row)
+        return list(dict.fromkeys(found))
 
     def effects(self) -> Iterable[object]:
         """How many get an attempt, and how many do not and why."""
@@ -95,6 +101,13 @@ class RejudgeMany(Rejudge):
         ):
             if count:
                 yield f"{count} skipped: {why}."
+
+
+def begin(request: HttpRequest, submissions: Sequence[UUID], said: Any, *, chosen: str) -> Rejudging:
+    """Store the decision that the form asked for. Raises NothingChosen, TooManyChosen."""
+    site: Any = admin.site
+    wanted = wanted_by(said, chosen=chosen, organization=site.organization(request))
+    return Rejudging.objects.get(id=rejudging.begin(submissions, by=actor(request), wanted=wanted))
 
 
 def wanted_by(said: Any, *, chosen: str, organization: UUID | None) -> Wanted:

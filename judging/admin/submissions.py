@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -22,13 +21,10 @@ from judging.admin.downloads import READ_SOURCE, Downloads
 from judging.admin.filters import SeenSelectFilter
 from judging.admin.listed import ask_about_all, listed
 from judging.admin.newest import Counted, JudgedBy, LanguageWord, StateOfNewest, VerdictOfNewest, with_newest
-from judging.admin.rejudging import Rejudge, RejudgeMany, in_words, wanted_by
+from judging.admin.rejudging import EACH_AGAIN, REJUDGE, Rejudge, RejudgeMany, begin, in_words
 from judging.admin.sent import told
 from judging.errors import Refusal
-from judging.models import Rejudging, Submission
-
-REJUDGE = "judging.rejudge_submission"
-EACH_AGAIN = "Each gets a new attempt, opened in the background. What waits already is skipped; what a runner holds goes on."
+from judging.models import Submission
 
 
 def _can_be_rejudged(row: Submission) -> bool:
@@ -122,7 +118,7 @@ class SubmissionPages(Downloads):
     @joint_act("Rejudge the selected submissions", permission=REJUDGE, text=EACH_AGAIN, submit="Rejudge these", form=RejudgeMany)
     def rejudge_many(self, request: HttpRequest, rows: list[Submission], said: Said) -> str:
         """Begin a rejudging of what was ticked."""
-        made = self._begin(request, [row.id for row in rows], said, chosen=f"{len(rows)} ticked in the list")
+        made = begin(request, [row.id for row in rows], said, chosen=f"{len(rows)} ticked in the list")
         return format_html("{} began.", marks.link(made, "The rejudging"))
 
     def rejudge_listed(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
@@ -136,15 +132,11 @@ class SubmissionPages(Downloads):
         chosen = in_words([(name, request.GET[name]) for name in request.GET])
         if posted and not moved and said.is_valid():
             try:
-                return HttpResponseRedirect(marks.page_of(self._begin(request, ids, said.cleaned_data, chosen=chosen)))
+                return HttpResponseRedirect(marks.page_of(begin(request, ids, said.cleaned_data, chosen=chosen)))
             except Refusal as refusal:
                 messages.error(request, f"{refusal.detail} ({refusal.code})")
         asked = {"title": "Rejudge what is listed", "text": EACH_AGAIN, "submit": "Rejudge all of these"}
         return ask_about_all(self, request, said, asked=asked, counted=len(ids), moved=moved, chosen=chosen)
-
-    def _begin(self, request: HttpRequest, ids: list[UUID], said: Said, *, chosen: str) -> Rejudging:
-        made = rejudging.begin(ids, by=actor(request), wanted=wanted_by(said, chosen=chosen, organization=self.organization(request)))
-        return Rejudging.objects.get(id=made)
 
     @reading_act("Download the sources of the selected submissions", permission=READ_SOURCE)
     def download_many(self, request: HttpRequest, rows: list[Submission]) -> StreamingHttpResponse:

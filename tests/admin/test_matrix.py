@@ -73,7 +73,7 @@ ACTS = {
     "axes.AccessAttempt": {"unlock": "A"},
 }
 ON_MANY = {
-    "judging.Job": {"prioritise_many": "AC", "cancel_many": "AC"},
+    "judging.Job": {"rejudge_many": "ACJ", "prioritise_many": "AC", "cancel_many": "AC"},
     "judging.Submission": {"rejudge_many": "ACJ", "download_many": "ACJ"},
     "runners.Runner": {"approve_many": "AC", "retag_many": "AC"},
 }

@@ -239,3 +239,19 @@ def test_submissions_of_a_participant_are_found_by_name(client, box):
 
     assert "Ada" in page
     assert "Grace" not in page
+
+
+def test_what_given_up_jobs_were_attempts_at_is_rejudged_from_their_list(client, box):
+    given_up = [factories.submission(factories.work(cap=1)) for _ in range(2)]
+    for _ in given_up:
+        claimed = factories.claimed(box)
+        report = Report(infrastructure_failure=True, failure_reason="no disk")
+        queue.report(claimed.row.id, report, token=claimed.row.token, runner=box.id)
+    ticked = {"action": "rejudge_many", "_selected_action": [receipt.job for receipt in given_up]}
+
+    asked = words(client.post("/admin/judging/job/", ticked))
+    client.post("/admin/judging/job/", ticked | SAID | {"confirmed": "1"})
+    queue.work_off()
+
+    assert "2 submissions chosen." in asked
+    assert set(Job.objects.filter(attempt=2).values_list("submission", flat=True)) == {receipt.submission for receipt in given_up}
