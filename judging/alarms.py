@@ -9,6 +9,8 @@ from enum import StrEnum
 
 SWEEP_LATE = timedelta(minutes=2)
 """Cron sweeps every minute: two without one mean that neither it nor a server's ticker lives."""
+AUDIT_LATE = timedelta(hours=2)
+"""Cron audits every hour (README): two without one."""
 LONG_WAIT = timedelta(minutes=10)
 
 
@@ -19,6 +21,7 @@ class Mend(StrEnum):
     RUNNERS = "runners"
     LANES = "lanes"
     JOBS = "jobs"
+    LEDGER = "ledger"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,19 @@ class Alarm:
     mend: Mend
     red: bool = True
     filter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFacts:
+    """What audits have shown. `at` is the newest one's, None without any; `behind`: something was judged that it did not see.
+
+    `diverged` tells of a divergence that no later audit has looked at and found mended, empty without one; `thread` is where.
+    """
+
+    at: datetime | None
+    behind: bool
+    diverged: str = ""
+    thread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +60,24 @@ class Facts:
     oldest: datetime | None
     overdue: int
     failed: int
+    audit: AuditFacts
 
 
 def alarms(facts: Facts) -> list[Alarm]:
     """Everything worth a line above the numbers, the red ones first."""
-    return sorted(_all(facts), key=lambda alarm: not alarm.red)
+    return sorted([*_of_the_ledger(facts), *_of_the_queue(facts)], key=lambda alarm: not alarm.red)
 
 
-def _all(facts: Facts) -> Iterable[Alarm]:
+def _of_the_ledger(facts: Facts) -> Iterable[Alarm]:
+    if facts.audit.diverged:
+        where = f"q={facts.audit.thread}" if facts.audit.thread else ""
+        yield Alarm(f"The ledger diverges: {facts.audit.diverged} After mending it: `manage.py audit`.", Mend.LEDGER, filter=where)
+    if facts.audit.behind and (facts.audit.at is None or facts.now - facts.audit.at > AUDIT_LATE):
+        words = "No audit has seen what was judged last. Is `manage.py audit --since-mark` in cron?"
+        yield Alarm(words, Mend.LEDGER, red=False)
+
+
+def _of_the_queue(facts: Facts) -> Iterable[Alarm]:
     for words in facts.stuck:
         yield Alarm(words, Mend.RUNNERS)
     if facts.last_sweep_at is None or facts.now - facts.last_sweep_at > SWEEP_LATE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,9 @@ from django.urls import path, reverse
 
 from judging import overview
 from judging.admin.charts import Chart, chart
-from judging.alarms import Alarm, Facts, Mend, alarms
-from judging.models import Audit, Installation
+from judging.alarms import Alarm, AuditFacts, Facts, Mend, alarms
+from judging.audit import Shown, shown
+from judging.models import Installation
 from judging.overview import Counts, Kind
 from judging.waiting import Obstacle, Place, Squad, Strength, obstacles, sentence, strength
 
@@ -24,7 +26,10 @@ ROUTES = {
     Mend.RUNNERS: "admin:runners_runner_changelist",
     Mend.LANES: "admin:judging_lane_changelist",
     Mend.JOBS: "admin:judging_job_changelist",
+    Mend.LEDGER: "admin:judging_ledgerrecord_changelist",
 }
+_THREAD = re.compile(r"^thread ([0-9a-f-]{36})")
+_TOLD = 300
 STUCK = frozenset({Obstacle.NO_TYPE, Obstacle.NO_FLAG, Obstacle.NO_POOL, Obstacle.NONE_CONNECTED})
 
 
@@ -76,14 +81,16 @@ def urls() -> list[Any]:
 
 
 def _live() -> dict[str, Any]:
-    counts, switches, fleet = overview.counts(), Installation.read(), overview.squads()
+    counts, switches, fleet, audits = overview.counts(), Installation.read(), overview.squads(), shown()
     waits = [_waits(kind, switches, fleet) for kind in overview.kinds()]
     running = overview.running()
-    facts = _facts(counts, switches, waits, overdue=sum(job.lease_until is not None and job.lease_until <= counts.now for job in running))
+    overdue = sum(job.lease_until is not None and job.lease_until <= counts.now for job in running)
+    facts = _facts(counts, switches, waits, overdue=overdue, audited=_audited(audits))
     return {
         "counts": counts,
         "installation": switches,
-        "audit": Audit.objects.first(),
+        "audit": audits.newest,
+        "behind_audit": audits.behind,
         "waits": waits,
         "stuck": STUCK,
         "running": running,
@@ -102,7 +109,7 @@ def _waits(kind: Kind, switches: Installation, fleet: tuple[Squad, ...]) -> Wait
     return Waits(kind, strength(kind.need, fleet), first, sentence(first, kind.need, fleet))
 
 
-def _facts(counts: Counts, switches: Installation, waits: list[Waits], *, overdue: int) -> Facts:
+def _facts(counts: Counts, switches: Installation, waits: list[Waits], *, overdue: int, audited: AuditFacts) -> Facts:
     return Facts(
         now=counts.now,
         level=switches.level,
@@ -113,7 +120,18 @@ def _facts(counts: Counts, switches: Installation, waits: list[Waits], *, overdu
         oldest=min((wait.kind.oldest for wait in waits), default=None),
         overdue=overdue,
         failed=counts.failed,
+        audit=audited,
     )
+
+
+def _audited(audits: Shown) -> AuditFacts:
+    words = audits.diverged.words if audits.diverged else ""
+    at = audits.newest.at if audits.newest else None
+    return AuditFacts(at, audits.behind, _shortened(words), next(iter(_THREAD.findall(words)), ""))
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= _TOLD else f"{words[:_TOLD]}…"
 
 
 def _total(fleet: tuple[Squad, ...]) -> Strength:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import Q
 
-from judging.models import Audit, AuditResult, AuditScope
+from judging.models import Audit, AuditResult, AuditScope, LedgerRecord
+from judging.states import RecordType
 
-# A judgement that the audit did not see. Which transactions it saw is exact: times would lie about one that was
-# under way. Nothing below the snapshot's own floor can be unseen, so the index on transactions bounds the look.
+# A judgement that the audit did not see; on another server it saw none. Which transactions it saw is exact: times would
+# lie about one that was under way. Nothing below the snapshot's own floor can be unseen, so the index on transactions bounds the look.
 _UNSEEN = """
-SELECT EXISTS (
+SELECT judge_server() <> %(server)s OR EXISTS (
     SELECT 1 FROM judging_ledgerrecord r JOIN judging_thread t ON t.id = r.thread
-    WHERE t.lane_id = ANY (%(lanes)s) AND r.type IN ('reported', 'voided')
+    WHERE (%(lanes)s::uuid[] IS NULL OR t.lane_id = ANY (%(lanes)s)) AND r.type IN ('reported', 'voided')
         AND r.xid >= pg_snapshot_xmin(%(seen)s::pg_snapshot)
         AND NOT pg_visible_in_snapshot(r.xid, %(seen)s::pg_snapshot))
 """
@@ -37,22 +39,67 @@ def newest_mark() -> Audit | None:
     return newest
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What audits have shown so far: the newest one, whatever it looked at, and two reasons to run another.
+
+    `diverged` is the newest that diverged, unless a later one looked at all that it looked at and found it equal. `behind`:
+    something was judged that no audit of everything, or of what was news since one, has seen.
+    """
+
+    newest: Audit | None
+    diverged: Audit | None
+    behind: bool
+
+
+def shown() -> Shown:
+    """Asked by the dashboard every other second: in two looks, however many audits there were."""
+    audits = list(Audit.objects.order_by("scope", "result", "-id").distinct("scope", "result"))
+    audits.sort(key=lambda audit: audit.id, reverse=True)
+    wrong = next((audit for audit in audits if audit.result == AuditResult.DIVERGED), None)
+    mended = wrong is not None and any(_mends(audit, wrong) for audit in audits)
+    whole = next((audit for audit in audits if audit.scope in {AuditScope.ALL, AuditScope.RECENT}), None)
+    return Shown(next(iter(audits), None), None if mended else wrong, _is_behind(whole))
+
+
+def _mends(later: Audit, wrong: Audit) -> bool:
+    if later.id < wrong.id or later.result == AuditResult.DIVERGED:
+        return False
+    same = later.scope == wrong.scope == AuditScope.LANES and set(later.lanes) >= set(wrong.lanes)
+    return later.scope == AuditScope.ALL or same
+
+
+def _is_behind(whole: Audit | None) -> bool:
+    if whole is None:
+        return LedgerRecord.objects.filter(type=RecordType.REPORTED).exists()
+    return _unseen(whole, None)
+
+
 def results_are_proved(lanes: Iterable[UUID]) -> bool:
-    """Whether an audit of these lanes was equal and saw their last judgement, and none of anything diverged since.
+    """Whether an audit of these lanes was equal and saw their last judgement, and none of anything diverged since."""
+    return proof_of(lanes) is not None
+
+
+def proof_of(lanes: Iterable[UUID]) -> Audit | None:
+    """The audit that proves what these lanes' results are; None when a judgement is newer, or an audit since diverged.
 
     An audit of recent news alone does not count: it trusts what an earlier one saw.
     """
     wanted = list(lanes)
     covers = Q(scope=AuditScope.ALL) | Q(scope=AuditScope.LANES, lanes__contains=wanted)
     proof = Audit.objects.filter(covers).first()
-    if proof is None or proof.result != AuditResult.EQUAL or proof.server != _server():
-        return False
+    if proof is None or proof.result != AuditResult.EQUAL:
+        return None
     if Audit.objects.filter(result=AuditResult.DIVERGED, id__gt=proof.id).exists():
-        return False
+        return None
+    return None if _unseen(proof, wanted) else proof
+
+
+def _unseen(audit: Audit, lanes: list[UUID] | None) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(_UNSEEN, {"lanes": wanted, "seen": proof.snapshot})
+        cursor.execute(_UNSEEN, {"lanes": lanes, "seen": audit.snapshot, "server": audit.server})
         unseen: bool = cursor.fetchone()[0]
-    return not unseen
+    return unseen
 
 
 def _server() -> str:

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from judging.alarms import Facts, alarms
+from judging.alarms import AuditFacts, Facts, alarms
 from judging.states import RecordType
 from judging.story import Told, tell
 
@@ -104,6 +104,7 @@ def facts(**other):
         "oldest": None,
         "overdue": 0,
         "failed": 0,
+        "audit": AuditFacts(NOON, behind=False),
     }
     return Facts(**(quiet | other))
 
@@ -119,6 +120,9 @@ def test_a_quiet_installation_raises_nothing():
         ({"level": "draining"}, False),
         ({"last_sweep_at": None}, True),
         ({"last_sweep_at": NOON - timedelta(minutes=2, seconds=1)}, True),
+        ({"audit": AuditFacts(NOON, behind=False, diverged="thread 1, record 2: table")}, True),
+        ({"audit": AuditFacts(NOON - timedelta(hours=2, seconds=1), behind=True)}, False),
+        ({"audit": AuditFacts(None, behind=True)}, False),
         ({"pending": 1}, False),
         ({"paused_lanes": 2}, False),
         ({"stuck": ("No approved runner declares x.",)}, True),
