@@ -232,6 +232,9 @@ OTP_TOTP_ISSUER = "Assize"
 # ASSIZE_OPERATOR_SESSION_HOURS: how long an operator stays logged in. A shift, not a fortnight.
 OPERATOR_SESSION = timedelta(hours=_number("ASSIZE_OPERATOR_SESSION_HOURS", 12))
 
+# ASSIZE_PUBLISH_PROVED: final results are published only when an audit that was equal has seen the last judgement.
+PUBLISH_PROVED = _flag("ASSIZE_PUBLISH_PROVED", default=True)
+
 # ASSIZE_PROXIES: how many reverse proxies stand in front. Their X-Forwarded-* headers are believed; with 0, nobody's.
 PROXIES = _number("ASSIZE_PROXIES", 0)
 if PROXIES:

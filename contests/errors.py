@@ -37,6 +37,18 @@ class RoomTaken(Refusal):
     code = "room.taken"
 
 
+class ResultsOpen(Refusal):
+    """Something of this is still to be judged."""
+
+    code = "results.open"
+
+
+class ResultsUnproved(Refusal):
+    """No audit that found everything equal has seen the last judgement."""
+
+    code = "results.unproved"
+
+
 class FileName(Unprocessable):
     """A source cannot be called that."""
 

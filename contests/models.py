@@ -180,3 +180,32 @@ class Operator(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} of {self.organization}"
+
+
+class Publication(models.Model):
+    """Final results of an activity as an operator published them. A trigger refuses every change: a later one supersedes.
+
+    `document` is canonical JSON with the digest of `anchor`, an anchor file of the activity's threads at that moment;
+    `results_sha256` is over its results alone. `by` is the ledger's name for who published.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    activity = models.ForeignKey(Activity, on_delete=models.PROTECT, related_name="publications")
+    number = models.PositiveIntegerField()
+    at = models.DateTimeField()
+    by = models.CharField(max_length=100)
+    reason = models.TextField()
+    document = models.TextField()
+    sha256 = models.CharField(max_length=64)
+    results_sha256 = models.CharField(max_length=64)
+    anchor = models.TextField()
+
+    class Meta:
+        ordering = ["activity", "-number"]
+        permissions = [("publish_results", "Can publish the final results of an activity")]
+        constraints = [
+            models.UniqueConstraint(name="publication_number_once", fields=["activity", "number"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"results of {self.activity}, number {self.number}"

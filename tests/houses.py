@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from contests import routing
-from contests.models import Activity, Operator, Organization, Participant, Round
+from contests.models import Activity, Operator, Organization, Participant, Publication, Round
 from contests.submit import submit
 from judging import queue, rejudging
 from judging.models import Delivery, Job, Lane, Problem, ProblemVersion, Rejudging, Submission, Verification
@@ -35,6 +35,7 @@ OWNED = {
     "contests.Round": "round",
     "contests.Assignment": "assignment",
     "contests.Participant": "participant",
+    "contests.Publication": "publication",
 }
 """What belongs to an organization, and which of a house it is."""
 SILENT = {"Date", "Expires", "Set-Cookie", "Content-Length"}
@@ -68,6 +69,15 @@ class House:
         self.rejudging = Rejudging.objects.get(id=rejudging.begin([self.submission.id], by="user:1", wanted=wanted))
         lane = Lane.objects.create(problem=self.problem, problem_type=self.problem.problem_type, pools=["default"])
         self.verification = Verification.objects.create(version=self.version, lane=lane, by="user:1", reason=f"{word} tests")
+        self.publication = Publication.objects.create(
+            activity=self.activity,
+            number=1,
+            at=self.job.created_at,
+            by="user:1",
+            reason=f"{word} end",
+            document=f"{word} results",
+            anchor=word,
+        )
 
     def account(self, role):
         """A browser of an operator of this house."""

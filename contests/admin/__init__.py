@@ -1,5 +1,5 @@
 """The operators' pages about contests. Importing this registers them, and puts contests' words on judging's pages."""
 
-from contests.admin import activities, assignments, organizations, people, pools, rounds, work
+from contests.admin import activities, assignments, organizations, people, pools, publications, rounds, work
 
-__all__ = ["activities", "assignments", "organizations", "people", "pools", "rounds", "work"]
+__all__ = ["activities", "assignments", "organizations", "people", "pools", "publications", "rounds", "work"]

@@ -11,14 +11,15 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from contests import reserving, roster, routing
+from contests import publishing, reserving, roster, routing
+from contests.admin.publishing import Publishing, latest
 from contests.admin.reserving import GivingBack, Room, has_no_room, has_room
 from contests.admin.roster import Roster
 from contests.admin.rounds import RoundsOf
 from contests.admin.routed import Pooled, Routed, Settled, ability, following
 from contests.models import Activity
 from judging import marks
-from judging.admin.actions import Said, act
+from judging.admin.actions import Said, act, actor
 from judging.admin.filters import SeenSelectFilter
 from runners.models import DEFAULT_POOL
 
@@ -41,11 +42,12 @@ class ActivityPages(Settled):
         ("pools", "runners"),
         ("priority", "grain"),
         ("enrolment_open", "demo"),
+        "published",
     ]
     settled = ("slug", "organization", "pools", "priority", "grain")
     inlines = [RoundsOf]
     when_empty = "Make an activity, give it a round, and assign problems to the round."
-    actions_detail = ["retag", "reserve", "give_back", "take_in"]
+    actions_detail = ["retag", "reserve", "give_back", "take_in", "publish"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Activity]:
         """Activities with the number of their rounds."""
@@ -82,6 +84,15 @@ class ActivityPages(Settled):
     def runners(self, row: Activity) -> SafeString:
         """The runners that may judge what follows the activity's pools."""
         return ability(following(row)) if row.pk else marks.NOTHING
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """What lanes were made from, and what was published."""
+        return [*super().get_readonly_fields(request, obj), "published"]
+
+    @display(description="Final results")
+    def published(self, row: Activity) -> SafeString:
+        """What was published last, and whether it still is what counts."""
+        return latest(row) if row.pk else marks.NOTHING
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: Any) -> None:
         """Rounds, each by what was edited of it."""
@@ -148,3 +159,16 @@ class ActivityPages(Settled):
         """Make accounts and places for a list of participants."""
         taken = roster.take_in(row.id, said["lines"], only=self.organization(request))
         return f"{taken} participant{'' if taken == 1 else 's'} joined {row.title}."
+
+    @act(
+        "Publish final results",
+        permission="contests.publish_results",
+        text="What counts now becomes a document that is never changed. Who takes part may read it.",
+        submit="Publish them",
+        form=Publishing,
+        icon="verified",
+    )
+    def publish(self, request: HttpRequest, row: Activity, said: Said) -> str:
+        """Publish what counts, under the next number."""
+        made = publishing.publish(row.id, by=actor(request), reason=said["reason"])
+        return f"Results of {row.title} are published as number {made.number}, SHA-256 {made.sha256}."

@@ -250,3 +250,22 @@ class MaintenanceDocument(Document):
     level = serializers.CharField()
     since = Instant()
     reason = serializers.CharField()
+
+
+class PublicationDocument(Document):
+    """Final results as they were published; `superseded` says why they are no longer what counts."""
+
+    number = serializers.IntegerField()
+    at = Instant()
+    sha256 = serializers.CharField()
+    superseded = serializers.SerializerMethodField()
+
+    def get_superseded(self, row: Any) -> str | None:
+        """Nothing while it is what counts."""
+        return row.superseded or None
+
+
+class PublicationList(Document):
+    """Everything that was published of an activity."""
+
+    publications = PublicationDocument(many=True)

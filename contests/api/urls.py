@@ -8,6 +8,7 @@ from rest_framework.permissions import AllowAny
 from contests.api.activities import Activities
 from contests.api.identity import Identity
 from contests.api.operators import Judging
+from contests.api.publications import Publications
 from contests.api.runners import Runners
 from contests.api.submissions import Submissions
 
@@ -29,6 +30,8 @@ urlpatterns = [
     path("activities/<slug:slug>/problems/<slug:problem>/submissions", Submissions.as_view({"post": "create"})),
     path("activities/<slug:slug>/submissions", Submissions.as_view({"get": "browse"})),
     path("activities/<slug:slug>/submissions/<uuid:submission>", Submissions.as_view({"get": "retrieve"}), name="submission"),
+    path("activities/<slug:slug>/publications", Publications.as_view({"get": "browse"})),
+    path("activities/<slug:slug>/publications/<int:number>", Publications.as_view({"get": "retrieve"})),
     path("submissions/<uuid:submission>/rejudge", Judging.as_view({"post": "rejudge"})),
     path("submissions/<uuid:submission>/attempts/<uuid:job>/cancel", Judging.as_view({"post": "cancel"})),
     path("runners", Runners.as_view({"get": "browse"})),

@@ -1,0 +1,119 @@
+"""publish: final results become an immutable document, bound to the ledger that explains them (ledger.md §4)."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, connection
+from django.db.models import Max
+
+from contests.errors import ResultsOpen, ResultsUnproved
+from contests.models import Activity, Publication
+from contests.publishing.results import Rows, digest, lanes_of, results
+from judging.audit import last_audit, proof_of
+from judging.durable import one_transaction
+from judging.errors import NotFound
+from judging.models import Audit, Job, Thread
+from judging.records import canonical, instant
+from judging.replay.exported import Anchor, write_anchors
+from judging.states import OPEN
+from judging.text import storable
+
+FORMAT = "assize-results"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """How far an activity is from final results. `proof` is the audit that saw the last judgement and found all equal."""
+
+    judged: int
+    unjudged: int
+    open: int
+    last_audit: Audit | None
+    proof: Audit | None
+    command: str
+
+    def require(self) -> None:
+        """Raise ResultsOpen or ResultsUnproved where something forbids to publish."""
+        if self.open:
+            raise ResultsOpen(
+                f"{self.open} attempt{_s(self.open)} of this activity {'is' if self.open == 1 else 'are'} still to be judged."
+            )
+        if settings.PUBLISH_PROVED and self.proof is None:
+            said = "the newest audit diverged" if self.last_audit and self.last_audit.diverged else "no audit has seen the last judgement"
+            raise ResultsUnproved(f"Not published: {said}. Run `{self.command}`; when it says equal, publish again.")
+
+
+def readiness(activity: Activity) -> Readiness:
+    """What an operator must know before publishing."""
+    return _readiness(activity, lanes_of(activity.id), results(activity))
+
+
+def publish(activity: UUID, *, by: str, reason: str) -> Publication:
+    """Publish what counts now, as the next number. Earlier publications stay.
+
+    Everything is read at one moment. Raises NotFound, ResultsOpen, ResultsUnproved.
+    """
+    try:
+        with one_transaction(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            found = Activity.objects.filter(id=activity).first()
+            if found is None:
+                raise NotFound
+            lanes, rows = lanes_of(found.id), results(found)
+            ready = _readiness(found, lanes, rows)
+            ready.require()
+            cursor.execute("SELECT judge_now()")
+            return _written(found, rows, ready, lanes, {"at": cursor.fetchone()[0], "by": by, "reason": storable(reason)})
+    except IntegrityError as twice:
+        raise ResultsOpen("Somebody else published these results at this moment.") from twice
+
+
+def _readiness(activity: Activity, lanes: list[UUID], rows: Rows) -> Readiness:
+    judged = sum("verdict" in row for row in rows)
+    return Readiness(
+        judged=judged,
+        unjudged=len(rows) - judged,
+        open=Job.objects.filter(lane__in=lanes, state__in=OPEN).count(),
+        last_audit=last_audit(),
+        proof=proof_of(lanes),
+        command=f"manage.py audit --activity {activity.slug}",
+    )
+
+
+def _written(activity: Activity, rows: Rows, ready: Readiness, lanes: list[UUID], said: dict[str, Any]) -> Publication:
+    number = (Publication.objects.filter(activity=activity).aggregate(last=Max("number"))["last"] or 0) + 1
+    anchor = io.StringIO()
+    tails = Thread.objects.filter(lane__in=lanes, n__gt=0).order_by("id").values_list("id", "n", "tail")
+    anchored = write_anchors(anchor, ((thread, Anchor(n, bytes(tail))) for thread, n, tail in tails), at=said["at"])
+    document = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "activity": activity.slug,
+        "title": activity.title,
+        "number": number,
+        "at": instant(said["at"]),
+        "anchor": anchored,
+        "auditedAt": instant(ready.proof.at) if ready.proof else None,
+        "results": rows,
+    }
+    text = canonical(document).decode()
+    return Publication.objects.create(
+        activity=activity,
+        number=number,
+        document=text,
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        results_sha256=digest(rows),
+        anchor=anchor.getvalue(),
+        **said,
+    )
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

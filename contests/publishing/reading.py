@@ -1,0 +1,44 @@
+"""What was published, for those who may read it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from contests.models import Activity, Participant, Publication
+from contests.publishing.results import digest, results
+from judging.errors import NotFound
+
+
+def published_in(user: User, slug: str, *, everything: bool, only: UUID | None) -> QuerySet[Publication]:
+    """An activity's publications, newest first, for who takes part; `everything` as in contests.taking_part.
+
+    Raises NotFound for an activity that is not theirs to read, as for an unknown one.
+    """
+    activity = Activity.objects.filter(slug=slug).first()
+    if activity is None:
+        raise NotFound
+    operates = everything and only in (None, activity.organization_id)
+    if not operates and not Participant.objects.filter(activity=activity, user=user).exists():
+        raise NotFound
+    return Publication.objects.filter(activity=activity)
+
+
+def newest(activity: Activity) -> Publication | None:
+    """The publication that speaks for an activity, None when nothing was published."""
+    return Publication.objects.filter(activity=activity).first()
+
+
+def superseded(publication: Publication) -> str:
+    """Why a publication is no longer what counts, in words; empty while it is.
+
+    Asked of the results themselves: a rejudging that was applied, a voided result, an exclusion or a late submission
+    all change them, and nothing else does.
+    """
+    last = newest(publication.activity)
+    if last is not None and last.number != publication.number:
+        return f"superseded by number {last.number}"
+    same = digest(results(publication.activity)) == publication.results_sha256
+    return "" if same else "superseded by judgements since"
