@@ -106,9 +106,20 @@ def give_tokens(straight: Connection, to: Iterable[Machine]) -> None:
         )
 
 
-def queued(straight: Connection, into: Library, count: int, *, lane_of: Callable[[int], UUID], begin: datetime) -> None:
-    """So many submissions waiting, one a thread, a millisecond apart from `begin`; `lane_of` says where each waits."""
-    _copy(straight, into, (_waiting(into, lane_of(place), begin + timedelta(milliseconds=place)) for place in range(count)))
+def queued(straight: Connection, into: Library, count: int, *, lane_of: Callable[[int], UUID], begin: datetime, siblings: int = 0) -> None:
+    """So many threads, a millisecond apart from `begin`, a submission waiting in each and so many siblings behind it.
+
+    `lane_of` says where each waits.
+    """
+
+    def threads() -> Iterator[Loaded]:
+        for place in range(count):
+            thread = _waiting(into, lane_of(place), begin + timedelta(milliseconds=place))
+            for _ in range(siblings):
+                _submit(thread, into, thread.records[-1].at)
+            yield thread
+
+    _copy(straight, into, threads())
 
 
 def held(straight: Connection, into: Library, count: int, *, by: UUID, begin: datetime, granted: int = 60, siblings: int = 0) -> None:

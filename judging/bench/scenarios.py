@@ -12,6 +12,7 @@ from judging.bench.pages import pages
 from judging.bench.pairs import pairs
 from judging.bench.scratch import scratch_database
 from judging.bench.size import Size
+from judging.bench.threads import threads
 from judging.bench.verbs import verbs
 from judging.bench.waits import waits
 
@@ -30,6 +31,7 @@ SCENARIOS = {
     "waits": Scenario("parked claims and work that trickles in, against a raw ASGI handler parked the same way", waits),
     "retag": Scenario("a lane full of work given to another pool, while runners wait", retag),
     "enqueue": Scenario("submissions with waking, against submissions without", enqueue),
+    "threads": Scenario("the verbs in a queue of ten open jobs a thread, against an empty one beside it", threads),
     "reaper": Scenario("leases that lapse together, claims meanwhile, and the audit of it all", reaper),
     "pages": Scenario("every list, filter, search and chart of the operators' site over a large installation", pages),
     "verbs": Scenario("the verbs in process, beside other queues where they are installed", verbs),

@@ -18,13 +18,13 @@ Connection = psycopg.Connection[Any]
 
 
 @contextmanager
-def scratch_database(*, durable: bool) -> Iterator[str]:
-    """Make an empty Assize and let Django use it for as long as the block lasts; its address.
+def scratch_database(*, durable: bool, beside: str = "") -> Iterator[str]:
+    """Make an empty Assize and let Django use it for as long as the block lasts; its address. `beside` names a second one.
 
     Without `durable` no commit waits for the disk, which is the machine's to answer for: it would make any statement
     that commits look as fast as any other.
     """
-    name = f"assize_bench_{os.getpid()}"
+    name = f"assize_bench_{os.getpid()}{beside}"
     pool = None
     before = connection.settings_dict["NAME"]
     quoted = sql.Identifier(name)
@@ -33,18 +33,18 @@ def scratch_database(*, durable: bool) -> Iterator[str]:
         try:
             if not durable:
                 server.execute(sql.SQL("ALTER DATABASE {} SET synchronous_commit = off").format(quoted))
-            _use(name)
+            use(name)
             # Each client of a measurement has its own connection: a pool's size would be measured instead.
             pool = connections.settings["default"]["OPTIONS"].pop("pool", None)
             call_command("migrate", verbosity=0, interactive=False)
             yield make_conninfo(settings.DATABASE_URL, dbname=name)
         finally:
-            _use(before)
+            use(before)
             connections.settings["default"]["OPTIONS"]["pool"] = pool
             server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(quoted))
 
 
-def _use(name: str) -> None:
+def use(name: str) -> None:
     """Point Django's default connection, in every thread, at this database."""
     connections.close_all()
     connection.close_pool()  # type: ignore[attr-defined] # the stubs know no pools
