@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
+import multiprocessing
 import os
 import re
 import shutil
@@ -33,6 +35,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 PROJECT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROJECT))
 
@@ -44,6 +48,28 @@ SUITE = ["tests/contract/test_postgres.py", "tests/queue", "tests/ledger/test_ap
 """The quick and telling ones first: most are noticed by the contract, and the kill tests take longest."""
 SECONDS = 1800
 """For one run of the suite, which takes two minutes on an idle machine."""
+LIBRARIES = [
+    "django.test",
+    "django.core.management",
+    "django.contrib.admin",
+    "psycopg_pool",
+    "hypothesis.stateful",
+    "pytest_django.plugin",
+    "django.db.backends.postgresql.base",
+    "structlog",
+    "jwt",
+    "msgspec",
+    "unfold",
+    "drf_spectacular.utils",
+    "cryptography.hazmat.primitives.asymmetric.ed25519",
+    "uvicorn",
+    "time_machine",
+    "websockets.sync.client",
+]
+"""Loaded once, for all runs."""
+FORKED = multiprocessing.get_context("fork")
+FEWER = 4
+"""What pytest exits with when a test it was asked for is not there any more."""
 LIKELY = 8
 """How many tests are asked because of their sentences, before the suite is."""
 BEGIN, END = "<!-- mutants -->", "<!-- end of mutants -->"
@@ -167,7 +193,7 @@ class Suite:
 
     def __init__(self, tree: Path) -> None:
         self._tree = tree
-        self._sound = False
+        self._database: str | None = None
         self._tests: list[str] = []
 
     def likely(self, rule: str) -> list[str]:
@@ -182,26 +208,45 @@ class Suite:
 
     def run(self, *first: str, planted: Mutant | None = None) -> tuple[int | None, str]:
         """Its exit code, None when it hung, and what it printed. These tests first; stops at the first failure."""
-        in_database = planted is not None and planted.in_database
-        database = ["--reuse-db"] if self._sound and not in_database else ["--reuse-db", "--create-db"]
         there = [test for test in first if test and (self._tree / test.partition("::")[0]).exists()]
-        code, printed = self._pytest([*there, *SUITE, *database])
-        self._sound = code is not None and not in_database
+        code, printed = self._tested(there, planted) if there else (0, "")
+        if code in {0, FEWER}:
+            code, printed = self._tested(SUITE, planted)
+        return code, printed
+
+    def _tested(self, tests: list[str], planted: Mutant | None) -> tuple[int | None, str]:
+        """The database serves again unless a mutant is part of it; one that was made for this mutant serves it again too."""
+        within = planted.digest if planted is not None and planted.in_database else ""
+        database = ["--reuse-db"] if self._database == within else ["--reuse-db", "--create-db"]
+        code, printed = self._pytest([*tests, *database])
+        self._database = within if code in {0, 1, FEWER} else None
         return code, printed
 
     def _pytest(self, arguments: list[str]) -> tuple[int | None, str]:
-        command = [sys.executable, "-m", "pytest", *arguments, "-x", "-q", "-rfE", "-m", "not slow", "-p", "no:cacheprovider"]
-        environment = os.environ | {"COLUMNS": "400"}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # the copy is thrown away, and to compile is half of a short run
-        process = subprocess.Popen(command, cwd=self._tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        try:
-            printed, _ = process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            return None, ""
-        finally:
-            process.kill()
-            process.wait()
-        return process.returncode, printed
+        """In a process that has all libraries already: to load them takes longer than most tests."""
+        page = self._tree / "printed"
+        process = FORKED.Process(target=_pytest_in, args=(self._tree, page, arguments))
+        process.start()
+        process.join(SECONDS)
+        code = process.exitcode
+        process.kill()
+        process.join()
+        return code, page.read_text(errors="replace") if code is not None else ""
+
+
+def _pytest_in(tree: Path, page: Path, arguments: list[str]) -> None:
+    """Run pytest in the copy, as if this process had begun there; what it prints goes to a file."""
+    with page.open("wb") as printed:
+        for stream in (1, 2):
+            os.dup2(printed.fileno(), stream)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.chdir(tree)
+    os.environ["COLUMNS"] = "400"
+    sys.dont_write_bytecode = False  # the copy is thrown away, and to compile is half of a short run
+    sys.path[:] = [str(tree), *(place for place in sys.path if not Path(place).is_relative_to(PROJECT) or ".venv" in place)]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "config"]:
+        del sys.modules[name]
+    sys.exit(int(pytest.main([*arguments, "-x", "-q", "-rfE", "-m", "not slow", "-p", "no:cacheprovider"])))
 
 
 def mutants(words: list[str]) -> list[Mutant]:
@@ -238,8 +283,6 @@ def judged(mutant: Mutant, tree: Path, suite: Suite, first: str) -> Verdict:
     try:
         with mutant.planted(tree):
             code, printed = suite.run(first, *suite.likely(mutant.rule), planted=mutant)
-            if code == 4:  # the test named first is not there any more
-                code, printed = suite.run(planted=mutant)
     except LookupError as missing:
         return Verdict(mutant, "", str(missing), 0)
     seconds = time.monotonic() - began
@@ -268,6 +311,8 @@ def write_into(page: Path, text: str) -> None:
 def all_judged(planted: list[Mutant], memory: Memory) -> list[Verdict]:
     """One verdict for each that memory has none of. Raises SystemExit when the suite fails without any."""
     verdicts = []
+    for name in LIBRARIES:
+        importlib.import_module(name)
     with copied_tree() as tree:
         suite = Suite(tree)
         if not memory.is_sound(tree):
