@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     try:
         moored = Moored(_anchors(asked.anchor))
-        with asked.file.open(encoding="utf-8") as stream:
+        with asked.file.open(encoding="utf-8", newline="\n") as stream:
             return _replay(stream, moored)
     except (Unreadable, OSError, UnicodeDecodeError) as error:
         print(f"could not run: {error}", file=sys.stderr)  # noqa: T201 - this is a program's output
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _anchors(path: Path | None) -> dict[UUID, Anchor]:
     if path is None:
         return {}
-    with path.open(encoding="utf-8") as stream:
+    with path.open(encoding="utf-8", newline="\n") as stream:
         return read_anchors(stream)
 
 

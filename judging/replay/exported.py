@@ -13,12 +13,15 @@ from datetime import datetime
 from typing import Any, NamedTuple, TextIO
 from uuid import UUID
 
+from judging.ids import id_of
 from judging.records import Record, canonical, instant
 from judging.replay.state import Difference, Divergence, Kind, Place
 
 LEDGER = "assize-ledger"
 ANCHOR = "assize-anchor"
 FORMAT_VERSION = 1
+LONGEST_LINE = 1 << 20
+"""In characters. No record comes near it; a file that is one endless line must not fill the memory."""
 
 
 class Unreadable(ValueError):
@@ -54,7 +57,7 @@ class SealedFile:
 def read_sealed(stream: TextIO, kind: str) -> Iterator[dict[str, Any]]:
     """The lines between first and last; the first as well, as the head. Raises Unreadable, at the end when it is cut."""
     digest = hashlib.sha256()
-    lines = iter(stream)
+    lines = _lines(stream)
     held = next(lines, "")
     head = _document(held)
     if (head.get("format"), head.get("version")) != (kind, FORMAT_VERSION):
@@ -70,14 +73,23 @@ def read_sealed(stream: TextIO, kind: str) -> Iterator[dict[str, Any]]:
         raise Unreadable("the file is cut short, or was changed after it was sealed")
 
 
+def _lines(stream: TextIO) -> Iterator[str]:
+    """The file's lines, none of them longer than a line may be. Raises Unreadable."""
+    while line := stream.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise Unreadable(f"a line is longer than {LONGEST_LINE} characters: {line[:40]!r}")
+        yield line
+
+
 def _document(line: str) -> dict[str, Any]:
+    """The object in a line, which must be in canonical form: then no two readers can take it for different things."""
     try:
         document = json.loads(line)
-    except ValueError as error:
+        if isinstance(document, dict) and canonical(document).decode() + "\n" == line:
+            return document
+    except (ValueError, RecursionError) as error:
         raise Unreadable(f"a line is not JSON: {line[:80]!r}") from error
-    if not isinstance(document, dict):
-        raise Unreadable(f"a line is not an object: {line[:80]!r}")
-    return document
+    raise Unreadable(f"a line is not an object in canonical form: {line[:80]!r}")
 
 
 def record_line(record: Record) -> dict[str, object]:
@@ -86,22 +98,27 @@ def record_line(record: Record) -> dict[str, object]:
 
 
 def read_record(line: Mapping[str, Any]) -> Record:
-    """The record in a line. Raises Unreadable."""
+    """The record in a line. Raises Unreadable for one that is not what `record_line` writes."""
     try:
-        return Record(
-            thread=UUID(line["thread"]),
+        record = Record(
+            thread=id_of(line["thread"]),
             n=line["n"],
             at=datetime.fromisoformat(line["at"]),
             v=line["v"],
             type=line["type"],
-            job=UUID(line["job"]),
+            job=id_of(line["job"]),
             actor=line["actor"],
             data=line["data"],
             after=bytes.fromhex(line["after"]),
             hash=bytes.fromhex(line["hash"]),
         )
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        types = [type(value) for value in (record.n, record.v, record.type, record.actor, record.data)]
+        # Every moment is told in UTC: one without a zone would be the reader's own.
+        if types == [int, int, str, str, dict] and record.at.tzinfo is not None and record_line(record) == line:
+            return record
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"a line is not a ledger record: {error!r}") from error
+    raise Unreadable(f"a line is not a ledger record: {str(line)[:80]}")
 
 
 class Anchor(NamedTuple):
@@ -116,7 +133,7 @@ def read_anchors(stream: TextIO) -> dict[UUID, Anchor]:
     lines = read_sealed(stream, ANCHOR)
     next(lines)
     try:
-        return {UUID(line["thread"]): Anchor(line["n"], bytes.fromhex(line["hash"])) for line in lines}
+        return {UUID(line["thread"]): Anchor(int(line["n"]), bytes.fromhex(line["hash"])) for line in lines}
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise Unreadable(f"not an anchor: {error!r}") from error
 

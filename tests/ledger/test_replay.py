@@ -1,6 +1,7 @@
 """What a replay makes of a log: the same for everybody, and the first thing wrong with it."""
 
 import contextlib
+import gzip
 import hashlib
 import io
 import json
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from judging.records import RowText, canonical, row_digest, row_document
 from judging.replay import Difference, Divergence, Kind, Place, State, apply, claimable, replay
 from judging.replay import exported as files
+from judging.replay.__main__ import main
 from judging.rows import JobRow
 from judging.states import JobState, RecordType
 from tests.ledger.logs import BEGIN, BOX, OTHER_BOX, THREAD, Log, job, random_log
@@ -406,3 +408,79 @@ def test_a_divergence_cannot_move_the_terminals_cursor():
 
     assert "\x1b" not in str(evil)
     assert json.loads(json.dumps(evil.document()))["found"] == "\x1b[2J"
+
+
+# Files that mean ill: a sentence and exit 2, whatever they hold.
+
+
+def sealed(*lines: str) -> bytes:
+    """An exported ledger of these lines, sealed as it should be."""
+    head = canonical({"at": "2026-03-01T09:00:00.000000Z", "format": files.LEDGER, "version": 1}).decode()
+    body = "".join(f"{line}\n" for line in (head, *lines)).encode("utf-8", "surrogatepass")
+    return body + canonical({"lines": len(lines), "sha256": hashlib.sha256(body).hexdigest()}) + b"\n"
+
+
+def a_line(**other: object) -> str:
+    """The first record of a judged job with other members."""
+    return json.dumps(files.record_line(a_judged_job().records[0]) | other, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+HOSTILE_FILES = {
+    "a number without end": sealed(a_line().replace('"n":1', f'"n":{"9" * 5000}')),
+    "a number that is too large": sealed(a_line(n=10**400)),
+    "nested without end": sealed("[" * 100_000),
+    "nested in a record": sealed(a_line().replace('"data":{', '"data":{"a":' + "[" * 100_000 + "]" * 100_000 + ",")),
+    "two members of one name": sealed(a_line().replace('"n":1', '"n":1,"n":1')),
+    "not a number": sealed(a_line().replace('"n":1', '"n":NaN')),
+    "infinite": sealed(a_line().replace('"n":1', '"n":1e999')),
+    "a fraction": sealed(a_line(n=1.0)),
+    "true for one": sealed(a_line(n=True)),
+    "a text for a number": sealed(a_line(n="1")),
+    "data that is a list": sealed(a_line(data=[])),
+    "data that is a text": sealed(a_line(data="")),
+    "no data": sealed(a_line(data=None)),
+    "a moment without a zone": sealed(a_line(at="2026-03-01T09:00:00.000000")),
+    "a moment of another zone": sealed(a_line(at="2026-03-01T09:00:00.000000+01:00")),
+    "before all time": sealed(a_line(at="0001-01-01T00:00:00.000000+23:00")),
+    "a day that never was": sealed(a_line(at="2026-02-30T09:00:00.000000Z")),
+    "an id in braces": sealed(a_line(job=f"{{{job(1)}}}")),
+    "a hash with blanks": sealed(a_line(hash="00 " * 32)),
+    "half a letter": sealed(a_line(actor="\ud800")),
+    "half an escaped letter": sealed(a_line().replace("user:", "\\ud800")),
+    "blanks between members": sealed(a_line().replace('"n":', '"n": ')),
+    "one endless line": b"x" * (files.LONGEST_LINE * 2),
+    "other line ends": sealed(a_line()).replace(b"\n", b"\r\n"),
+    "no last line end": sealed(a_line())[:-1],
+    "compressed": gzip.compress(sealed(a_line())),
+    "zeros": b"\x00" * 1000,
+    "more than was sealed": sealed(a_line()) + sealed(a_line()),
+}
+
+
+def outcome_of(capsys, *arguments: Path | str) -> tuple[int, str]:
+    """The exit code and all that was said, in this process: what is not caught would be raised here."""
+    code = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return code, said.out + said.err
+
+
+@pytest.mark.parametrize("name", HOSTILE_FILES)
+def test_a_hostile_file_ends_with_a_sentence(tmp_path, capsys, name):
+    file = tmp_path / "ledger.jsonl"
+    file.write_bytes(HOSTILE_FILES[name])
+
+    code, said = outcome_of(capsys, file)
+
+    # The one that is a file like any other is read, and what it says is a contradiction.
+    assert (code, said.count("\n")) == (1 if name == "a number that is too large" else 2, 1), said
+    assert len(said) < 1000
+
+
+def test_a_hostile_anchor_file_ends_with_a_sentence(tmp_path, capsys):
+    (tmp_path / "ledger.jsonl").write_text(exported(a_judged_job()))
+    for place, content in enumerate((b"[" * 100_000, b"\x00", sealed(a_line()), gzip.compress(b"x"))):
+        (tmp_path / str(place)).write_bytes(content)
+
+        code, said = outcome_of(capsys, tmp_path / "ledger.jsonl", "--anchor", tmp_path / str(place))
+
+        assert (code, said.count("\n")) == (2, 1), said

@@ -146,7 +146,7 @@ def _document(outcome: Outcome, seconds: float) -> dict[str, Any]:
 def _anchors(file: Path | None) -> dict[UUID, Anchor]:
     if file is None:
         return {}
-    with file.open(encoding="utf-8") as stream:
+    with file.open(encoding="utf-8", newline="\n") as stream:
         return read_anchors(stream)
 
 
