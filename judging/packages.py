@@ -7,6 +7,7 @@ should hear of a damaged one before a contest does.
 from __future__ import annotations
 
 import json
+import lzma
 import zipfile
 import zlib
 from collections import Counter
@@ -21,7 +22,7 @@ MOST_ENTRIES = 20_000
 MOST_UNPACKED = 4 * 1024**3
 MOST_DOCUMENT = 1024**2
 MOST_FAULTS = 200
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
+BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 
 from judging.durable import one_look, one_transaction
-from judging.errors import FileRequired, NotFound, Refusal
+from judging.errors import FileRequired, NotFound, Refusal, StorageUnavailable
 from judging.files import open_file, store
 from judging.models import (
     Lane,
@@ -133,6 +133,8 @@ def _opened(version: ProblemVersion, config: str) -> Iterator[Sequence[Promised]
             yield promised
     except Invalid as error:
         raise PackageUnfit(cut("; ".join(error.faults), MOST_WORDS)) from error
+    except OSError as error:
+        raise StorageUnavailable(f"The package cannot be unpacked here: {error.strerror}.") from error
 
 
 def _keep(promised: Promised) -> _Kept:

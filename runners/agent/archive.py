@@ -6,6 +6,8 @@ what an archive says of itself proves nothing.
 
 from __future__ import annotations
 
+import errno
+import lzma
 import os
 import re
 import stat
@@ -30,8 +32,11 @@ WANTED = frozenset({".timelimit"})
 """A hidden file that says something: where DOMjudge keeps a problem's time limit."""
 
 PIECE = 1 << 18
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
+BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
 """What zipfile raises on damage, encryption and unknown compression."""
+
+OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE})
+"""What no archive is to blame for."""
 
 
 @dataclass
@@ -47,18 +52,26 @@ class Listing:
 def unpack(source: Path | IO[bytes], target: Path) -> tuple[str, ...]:
     """Write the archive's files below the empty directory `target`; answer notes for whoever made it.
 
-    Raises Invalid with every fault of the names, or with the first of the contents.
+    Raises Invalid with every fault of the names, or with the first of the contents, and OSError for a fault of the machine.
     """
     try:
-        with zipfile.ZipFile(source) as archive:
-            listing = survey(archive.infolist())
-            _resolve_links(archive, listing)
-            if listing.faults:
-                raise Invalid("archive", listing.faults)
-            _write_all(archive, listing, target)
-    except zipfile.BadZipFile as error:
-        raise Invalid("archive", [f"not a zip, or a damaged one: {error}"]) from error
+        archive = zipfile.ZipFile(source)
+    except BROKEN as error:
+        raise damaged("not a zip, or a damaged one", error) from error
+    with archive:
+        listing = survey(archive.infolist())
+        _resolve_links(archive, listing)
+        if listing.faults:
+            raise Invalid("archive", listing.faults)
+        _write_all(archive, listing, target)
     return tuple(listing.notes)
+
+
+def damaged(what: str, error: Exception) -> Exception:
+    """What to raise for what reading an archive raised: a full disk is not the archive's fault."""
+    if isinstance(error, OSError) and error.errno in OF_THE_MACHINE:
+        return error
+    return Invalid("archive", [f"{what}: {error}"])
 
 
 def survey(entries: Iterable[zipfile.ZipInfo]) -> Listing:
@@ -90,7 +103,7 @@ def _place(entry: zipfile.ZipInfo, listing: Listing) -> None:
         listing.faults.append(f"{raw[:200]!r}: neither a file nor a folder")
         return
     where = listing.links if kind == stat.S_IFLNK else listing.files
-    if str(name) in where:
+    if str(name) in listing.files or str(name) in listing.links:
         listing.faults.append(f"{raw[:200]!r}: occurs twice")
     where[str(name)] = entry
 
@@ -162,7 +175,7 @@ def _write_all(archive: zipfile.ZipFile, listing: Listing, target: Path) -> None
         try:
             total = _write(archive, entry, path, total)
         except BROKEN as error:
-            raise Invalid("archive", [f"{name!r}: unreadable: {error}"]) from error
+            raise damaged(f"{name!r}: unreadable", error) from error
 
 
 def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, total: int) -> int:

@@ -96,3 +96,5 @@ def look_over(package: IO[bytes], problem_type: str) -> Looked | None:
             return Looked((), kind.read(Path(folder), notes).notes)
         except Invalid as error:
             return Looked(error.faults, ())
+        except OSError as error:
+            return Looked((f"it could not be unpacked here, which is not its fault: {error.strerror}",), ())

@@ -1,14 +1,19 @@
 """Archives from strangers (runner-agent §3.10)."""
 
+import contextlib
+import errno
 import io
+import random
 import stat
 import zipfile
 
 import pytest
 
+from judging import packages
 from runners.agent import archive
 from runners.agent.archive import unpack
 from runners.agent.errors import Invalid
+from runners.agent.kinds import look_over
 
 
 def zip_of(entries):
@@ -140,3 +145,39 @@ def test_a_truncated_or_damaged_zip_is_refused(tmp_path):
     (tmp_path / "damaged").mkdir()
     with pytest.raises(Invalid, match="unreadable"):
         unpack(io.BytesIO(bytes(damaged)), tmp_path / "damaged")
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_no_damage_raises_anything_but_that_the_archive_is_invalid(tmp_path, how):
+    chance, whole = random.Random(how), io.BytesIO()
+    with zipfile.ZipFile(whole, "w", how) as made:
+        for name in ("config.yml", "tests/1a.in", "\u00e9/\u00fc.txt"):
+            made.writestr(name, "x" * 200)
+    for attempt in range(300):
+        content = bytearray(whole.getvalue())
+        for _ in range(chance.randint(1, 5)):
+            content[chance.randrange(len(content))] = chance.randrange(256)
+        target = tmp_path / str(attempt)
+        target.mkdir()
+        with contextlib.suppress(Invalid):
+            unpack(io.BytesIO(content), target)
+        # The server's own look at it, before anybody's reader.
+        assert isinstance(packages.faults(io.BytesIO(content)), list)
+
+
+def test_a_full_disk_is_not_the_archives_fault(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(archive, "_write", full)
+
+    with pytest.raises(OSError, match="No space left"):
+        unpack(zip_of([("a", "x")]), tmp_path)
+    looked = look_over(zip_of([("a", "x")]), "standard-io@1")
+    assert looked is not None
+    assert "not its fault" in looked.faults[0]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_file_and_a_link_of_one_name_are_refused(tmp_path):
+    assert "'a': occurs twice" in faults(tmp_path, [("a", "x"), ("b", "x"), (link("a"), "b")])

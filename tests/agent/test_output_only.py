@@ -1,6 +1,7 @@
 """Answers in an archive: compared test by test, whatever the archive is."""
 
 import io
+import random
 import zipfile
 
 import pytest
@@ -94,6 +95,20 @@ def test_an_archive_that_cannot_be_read_is_the_participants_own_fault(judge, arc
 
 def test_a_damaged_answer_costs_that_test_alone(judge):
     assert [one.status for one in judge(damaged()).tests] == ["Wrong answer", "Accepted", "Accepted"]
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_damage_a_participant_can_do_is_the_machines_fault(judge, how, seed):
+    raw, chance = io.BytesIO(), random.Random(seed)
+    with zipfile.ZipFile(raw, "w", how) as made:
+        for name, text in RIGHT.items():
+            made.writestr(name, text * 20)
+    content = bytearray(raw.getvalue())
+    for _ in range(20):
+        content[chance.randrange(len(content))] = chance.randrange(256)
+
+    assert judge(bytes(content)).verdict in {"Compilation error", "Wrong answer"}
 
 
 def test_a_link_is_no_answer(judge):

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from runners.agent.archive import BROKEN, PIECE, survey
+from runners.agent.archive import BROKEN, PIECE, damaged, survey
 from runners.agent.blob import Blob, Capture
 from runners.agent.errors import Invalid
 
@@ -56,7 +56,7 @@ def opened(source: Blob) -> Iterator[Answers]:
         try:
             archive = zipfile.ZipFile(file)
         except BROKEN as error:
-            raise Invalid("archive", [f"not a zip, or a damaged one: {error}"]) from error
+            raise damaged("not a zip, or a damaged one", error) from error
         with archive:
             listing = survey(archive.infolist())
             if listing.faults:
