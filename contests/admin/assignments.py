@@ -12,12 +12,13 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
+from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from contests import routing
 from contests.admin.routed import ability
 from contests.models import Assignment
-from judging import marks
+from judging import marks, overview
 from judging.admin.filters import SeenSelectFilter
 from judging.admin.pages import Page
 from judging.errors import Refusal
@@ -71,6 +72,20 @@ def indented(config: str) -> str:
         return config
 
 
+class AssignmentList(ChangeList):
+    """A page of assignments; the fleet is asked once for all."""
+
+    result_list: Any
+
+    def get_results(self, request: HttpRequest) -> None:
+        """The page's rows, each with the fleet."""
+        super().get_results(request)
+        rows, fleet = list(self.result_list), overview.squads()
+        for row in rows:
+            row.fleet = fleet
+        self.result_list = rows
+
+
 @admin.register(Assignment)
 class AssignmentPages(Page):
     """Which problems are used where."""
@@ -89,6 +104,10 @@ class AssignmentPages(Page):
     search_fields = ("slug", "problem__slug", "round__activity__slug")
     fields: Any = [ROUND, PROBLEM, ("slug", "position"), ("version", "submission_limit"), "config", "judged_by"]
     when_empty = "Assign a problem of the library to a round: participants can then submit to it."
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """Ours, which asks for the fleet."""
+        return AssignmentList
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """The lane was made from these."""
@@ -133,4 +152,4 @@ class AssignmentPages(Page):
     @display(description="Judged by")
     def judged_by(self, row: Assignment) -> SafeString:
         """The runners that may judge it."""
-        return ability([row.lane]) if row.lane_id else marks.NOTHING
+        return ability([row.lane], getattr(row, "fleet", None)) if row.lane_id else marks.NOTHING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
@@ -19,7 +19,7 @@ from judging.admin.pages import Page
 from judging.admin.pools import PoolChoice
 from judging.errors import Refusal
 from judging.models import Lane
-from judging.waiting import Need, stranded, strength
+from judging.waiting import Need, Squad, stranded, strength
 from runners.models import DEFAULT_POOL
 from runners.tags import clean_tags, note_pools
 
@@ -61,9 +61,9 @@ def following(activity: Activity) -> QuerySet[Lane]:
     return Lane.objects.filter(assignment__round__activity=activity, assignment__round__pools=[])
 
 
-def ability(lanes: Iterable[Lane]) -> SafeString:
-    """How many runners may judge these lanes; the weakest lane counts."""
-    fleet = overview.squads()
+def ability(lanes: Iterable[Lane], fleet: Sequence[Squad] | None = None) -> SafeString:
+    """How many runners may judge these lanes; the weakest lane counts. `fleet` where it was asked for already."""
+    fleet = overview.squads() if fleet is None else fleet
     able = [strength(Need(lane.problem_type, lane.external, frozenset(lane.pools)), fleet) for lane in lanes]
     if not able:
         return marks.badge("no assignment yet", "off")

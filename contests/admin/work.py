@@ -33,7 +33,7 @@ for model in (Job, Submission, Lane, Rejudging):
 
 def author(path: str) -> Subquery:
     """The name of the participant whose id is under this path."""
-    return Subquery(Participant.objects.filter(id=OuterRef(path)).values("name")[:1])
+    return Subquery(Participant.objects.filter(id=OuterRef(path)).order_by().values("name")[:1])
 
 
 @admin.register(Job)

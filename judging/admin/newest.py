@@ -14,6 +14,7 @@ from judging.models import Delivery, Job, Result
 from judging.rejudging.counting import set_aside
 from judging.states import JobState
 
+FEW = 2000
 LAST = {"state": "state", "verdict": "result__verdict", "last_attempt": "attempt", "voided_at": "voided_at", "last_job": "id"}
 """What a row shows of its newest attempt, by the name it is annotated under."""
 
@@ -79,13 +80,21 @@ class JudgedBy(SeenSelectFilter):
     path = "job__submission"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """By the deliveries, so that finished ones and those without a result are found too."""
+        """By the deliveries, so that finished ones and those without a result are found too.
+
+        A machine's few are looked up first: behind those of all the others they may never come. Of a machine with many
+        the newest are soon found, from its own last hand-out backwards.
+        """
         runner = self.value()
         if not runner:
             return queryset
         if not is_uuid(runner):
             return queryset.none()
-        return queryset.filter(Exists(Delivery.objects.filter(**{self.path: OuterRef("id")}, runner=runner)))
+        lately = list(Delivery.objects.filter(runner=runner).order_by("-claimed_at").values_list(self.path, "claimed_at")[: FEW + 1])
+        if len(lately) <= FEW:
+            return queryset.filter(id__in={id_ for id_, _ in lately})
+        held = Exists(Delivery.objects.filter(**{self.path: OuterRef("id")}, runner=runner))
+        return queryset.filter(held, created_at__lte=lately[0][1])
 
 
 class HeldBy(JudgedBy):

@@ -25,7 +25,7 @@ MOST_SECONDS = 1.0
 ROUNDS = 3
 GIVE_UP_MS = 5000.0
 DEEP = 100
-WORDS = {"participant": ("Team 77", "Team 7", "nobody of this name"), "props__icontains": ("cpp20", "cobol"), "pool": ("default",)}
+WORDS = {"participant": ("team-77", "team-7", "nobody of this name"), "props__icontains": ("cpp20", "cobol"), "pool": ("default",)}
 NO_SUCH_WORD = "said by no runner"
 LISTED = ("judging_submission_rejudge_listed", "judging_job_prioritise_listed")
 

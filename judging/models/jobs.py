@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from judging.models.library import ProblemVersion, StoredFile
 from judging.models.work import PRIORITIES, Lane, Submission, Thread
 from judging.rows import DEFAULT_TIMEOUT_SECONDS
-from judging.states import FINISHED, OPEN, JobState
+from judging.states import FINISHED, OPEN, JobState, Priority
 from runners.keys import new_id
 from runners.models import Runner
 
@@ -128,6 +128,8 @@ class Job(models.Model):
             models.Index(
                 name="job_unjudged", fields=["state", "-created_at"], condition=Q(state__in=sorted(FINISHED - {JobState.COMPLETED}))
             ),
+            # The operators' filter by class; most jobs are in the contest's, and cost nothing here.
+            models.Index(name="job_unusual_class", fields=["priority", "-created_at"], condition=~Q(priority=int(Priority.CONTEST))),
             models.Index(name="job_in_lane", fields=["lane", "-created_at"]),
         ]
 

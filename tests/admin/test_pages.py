@@ -11,6 +11,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from contests import routing
+from contests.models import Activity, Round
 from judging import queue
 from tests import factories
 from tests.admin.reading import words
@@ -152,3 +154,15 @@ def test_a_job_s_page_asks_no_more_of_a_long_history_than_of_a_short_one(client)
         claimed = factories.claimed(box)
 
     assert len(queries_of(client, address)) <= few
+
+
+def test_a_list_of_assignments_asks_for_the_fleet_once(client):
+    address = PAGES["contests.Assignment"][1]
+    activity = Activity.objects.create(slug="cup", title="Cup")
+    round_ = Round.objects.create(activity=activity, title="Heat")
+    routing.assign(round_, factories.work().problem, slug="A")
+    few = len(queries_of(client, address))
+    for slug in "BCDE":
+        routing.assign(round_, factories.work().problem, slug=slug)
+
+    assert len(queries_of(client, address)) == few
