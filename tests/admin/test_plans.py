@@ -32,13 +32,11 @@ def large(transactional_db):
 
 
 def listed(client, address):
-    """The statement that fetched the rows of a list."""
+    """The statements that fetched the rows of a list; none where it was known before that there are no rows."""
     with CaptureQueriesContext(connection) as asked:
         assert client.get(address).status_code == 200
-    table = f'"judging_{address.split("/")[3]}"'
-    rows = [query["sql"] for query in asked.captured_queries if f"FROM {table}" in query["sql"] and "LIMIT 5" in query["sql"]]
-    assert rows, (address, [query["sql"] for query in asked.captured_queries])
-    return rows[-1]
+    table = f'FROM "judging_{address.split("/")[3]}"'
+    return [query["sql"] for query in asked.captured_queries if table in query["sql"] and "LIMIT" in query["sql"]]
 
 
 def pages_read(statement):
@@ -73,6 +71,6 @@ def test_no_list_reads_a_large_table_whole(large):
         f"/admin/judging/ledgerrecord/?q={job}",
     ]
 
-    read = {address: pages_read(listed(large, address)) for address in addresses}
+    read = {address: sum(map(pages_read, listed(large, address))) for address in addresses}
 
     assert {address: pages for address, pages in read.items() if pages > MOST_PAGES} == {}
