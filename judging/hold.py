@@ -21,12 +21,15 @@ from judging.records import row_document
 from judging.rows import Illegal, JobRow, Move, Scalar, apply, column_of
 from judging.rules import displaced_on_return, head_of
 from judging.states import FINISHED, JobState, RecordType
-from judging.wake import Judged, Work, announce
+from judging.wake import Event, Judged, Work, announce
 
 _JOB = [column_of(name) for name in JobRow._fields]
 _THREAD = ["id", "organization", "lane_id", "n", "tail", "last_at", "head", "claimable"]
 COLUMNS = ", ".join(["h.at", *(f"h.thread_{name}" for name in _THREAD), *(f"h.job_{name}" for name in _JOB)])
 HOLD = f"SELECT {COLUMNS} FROM judge_held(%s, %s, %s) h"
+HOLD_EACH = f"""
+SELECT {COLUMNS} FROM unnest(%s::uuid[]) WITH ORDINALITY each (job, place), LATERAL judge_held(NULL, each.job, true) h ORDER BY each.place
+"""
 FINISHED_BEFORE = f"""
 SELECT {", ".join(_JOB)} FROM judging_job WHERE thread_id = %s AND finished_at < %s ORDER BY finished_at, id
 """
@@ -91,14 +94,19 @@ class Hold:
         """Write what was moved, if anything; announce what finished, and work that became claimable."""
         if not self.changes:
             return
-        head = head_of(self.jobs.values())
-        route = ledger.append(self.thread, self.changes, head=head, at=self.at, beside=self.also)
+        route = ledger.append(self._outcome(), beside=self.also)
+        announce(*self._told(), *([work_of(route)] if route is not None else []))
+
+    def _outcome(self) -> ledger.Outcome:
+        return ledger.Outcome(self.thread, self.changes, head_of(self.jobs.values()), self.at)
+
+    def _told(self) -> set[Event]:
+        """Forget what is written now; whom it concerns."""
         # Whoever ended it, a reaper or a claim that gave it up too: somebody may wait for this submission.
         ends = (change.after for change in self.changes if change.after and change.after.state in FINISHED)
-        announce(*{Judged(row.submission) for row in ends})
+        told: set[Event] = {Judged(row.submission) for row in ends}
         self.changes, self.also = [], []
-        if route is not None:
-            announce_route(route)
+        return told
 
     def gate(self, job: UUID, *, token: UUID | None, runner: UUID) -> JobRow:
         """The one gate of a held job: exists, token current, owner, running, in this order.
@@ -119,9 +127,21 @@ class Hold:
         return row
 
 
-def announce_route(route: Route) -> None:
-    """Tell waiting runners of claimable work, when this transaction commits."""
-    announce(Work(route.problem_type, route.external, route.pools))
+def work_of(route: Route) -> Work:
+    """What waiting runners are told of work that became claimable."""
+    return Work(route.problem_type, route.external, route.pools)
+
+
+def write_all(holds: Sequence[Hold]) -> None:
+    """Write what was moved in several threads, in one round trip, and announce each thing once.
+
+    What goes beside is a single hold's: there may be none here.
+    """
+    moved = [held for held in holds if held.changes]
+    if not moved:
+        return
+    routes = ledger.append_all([held._outcome() for held in moved])
+    announce(*{event for held in moved for event in held._told()}, *{work_of(route) for route in routes})
 
 
 def read(rows: Sequence[Sequence[Any]]) -> Hold | None:
@@ -162,7 +182,17 @@ def hold_job(job: UUID) -> Hold:
     return held
 
 
-def hold_job_unless_locked(job: UUID) -> Hold | None:
-    """As hold_job, but None when somebody else works on the thread right now, or the job is gone."""
-    held = _hold(None, job, skip_locked=True)
-    return held if held is not None and job in held.jobs else None
+def hold_jobs_unless_locked(jobs: Sequence[UUID]) -> list[tuple[UUID, Hold]]:
+    """Lock the threads of these jobs, but for those that somebody else works on right now, and of jobs that are gone.
+
+    Nothing is waited for, so two that hold many at once do not lock each other out.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(HOLD_EACH, [list(jobs)])
+        rows = cursor.fetchall()
+    threads: dict[UUID, list[Sequence[Any]]] = {}
+    for row in rows:
+        threads.setdefault(row[1], []).append(row)
+    holds = [held for found in threads.values() if (held := read(found)) is not None]
+    by_job = {job: held for held in holds for job in held.jobs}
+    return [(job, by_job[job]) for job in jobs if job in by_job]

@@ -66,27 +66,48 @@ class Beside:
     values: Sequence[Any]
 
 
-def append(thread: ThreadRow, changes: Sequence[Change], *, head: Head, at: datetime, beside: Sequence[Beside] = ()) -> Route | None:
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one verb leaves of one thread, to be written under the thread's lock."""
+
+    thread: ThreadRow
+    changes: Sequence[Change]
+    head: Head
+    at: datetime
+
+    def values(self) -> list[Any]:
+        """What `judge_write` is told."""
+        records = _chain(self.thread, self.changes)
+        last, head = records[-1], self.head
+        documents = ([_stored(record) for record in records], *_rows(records, self.changes))
+        known = [self.thread.id, self.thread.n, last.n, last.hash, self.at, head.job, head.priority, head.created_at, head.running]
+        return [*known, *(json.dumps(document) for document in documents)]
+
+
+def append(outcome: Outcome, *, beside: Sequence[Beside] = ()) -> Route | None:
     """Write the records of these changes, the rows they leave and the thread's new head, and what goes `beside` them.
 
     The caller holds the thread's lock. Returns the route of work that has become claimable by this, or None.
     Raises a database error when a row is not what it was under the lock: a bug, so nothing is written.
     """
-    records = _chain(thread, changes)
-    last = records[-1]
-    opened, moved, handed, ended = _rows(records, changes)
-    arguments: list[Any] = [thread.id, thread.n, last.n, last.hash, at]
-    arguments += [head.job, head.priority, head.created_at, head.running]
-    documents = ([_stored(record) for record in records], opened, moved, handed, ended)
     # Statements beside ride along as writing CTEs, which PostgreSQL runs to their end whether or not they are read.
     riders = ", ".join(f"beside_{place} AS ({one.sql})" for place, one in enumerate(beside))
-    values = [value for one in beside for value in one.values]
+    ridden = [value for one in beside for value in one.values]
+    [route] = _run(f"WITH {riders} {WRITE}" if riders else WRITE, [*ridden, *outcome.values()])
+    return route
+
+
+def append_all(outcomes: Sequence[Outcome]) -> list[Route]:
+    """As append, for several threads in one round trip: all of it is written, or nothing. The routes there are."""
+    routes = _run(" UNION ALL ".join([WRITE] * len(outcomes)), [value for one in outcomes for value in one.values()])
+    return [route for route in routes if route is not None]
+
+
+def _run(statement: str, values: Sequence[Any]) -> list[Route | None]:
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"WITH {riders} {WRITE}" if riders else WRITE, [*values, *arguments, *(json.dumps(document) for document in documents)]
-        )
-        fresh, problem_type, external, pools = cursor.fetchone()
-    return Route(problem_type, external, frozenset(pools)) if fresh else None
+        cursor.execute(statement, values)
+        rows = cursor.fetchall()
+    return [Route(problem_type, external, frozenset(pools)) if fresh else None for fresh, problem_type, external, pools in rows]
 
 
 def _chain(thread: ThreadRow, changes: Sequence[Change]) -> list[Record]:

@@ -43,7 +43,7 @@ from judging.queue.prioritise import prioritise
 from judging.queue.process import process
 from judging.queue.progress import progress
 from judging.queue.prune import prune
-from judging.queue.reap import Swept, sweep, sweep_if_due
+from judging.queue.reap import sweep, sweep_if_due
 from judging.queue.rejudge import rejudge
 from judging.queue.release import release
 from judging.queue.renew import Lease, renew
@@ -51,6 +51,7 @@ from judging.queue.report import Report, Reported, report
 from judging.queue.reroute import announce_work_of, pause, reroute, resume
 from judging.queue.runners import approve, forget, retag, revoke
 from judging.queue.submit import NewSubmission, Receipt, SourceFile, known_key, sent_before, submit
+from judging.queue.swept import Swept
 from judging.queue.switch import close_if_drained, switch_external, switch_maintenance
 from judging.queue.undo import undo_handout
 from judging.queue.verify import verify

@@ -9,8 +9,9 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
 from judging import files, queue
-from judging.hold import hold_job_unless_locked
-from judging.models import Job, StoredFile
+from judging.audit import audit
+from judging.hold import hold_jobs_unless_locked
+from judging.models import AuditResult, Job, StoredFile
 from tests import factories
 
 LINE = re.compile(r"(\d+) returned, (\d+) given up, (\d+) lapsed, .*, (\d+) bad, (\d+) uploads collected\n")
@@ -64,12 +65,12 @@ def test_a_bad_row_fails_the_run_after_the_others_were_swept(clock, monkeypatch)
         factories.claimed(box)
     clock.forward(seconds=601)
 
-    def break_one(job):
-        if job == bad.job:
+    def break_one(jobs):
+        if bad.job in jobs:
             raise ZeroDivisionError
-        return hold_job_unless_locked(job)
+        return hold_jobs_unless_locked(jobs)
 
-    monkeypatch.setattr("judging.queue.reap.hold_job_unless_locked", break_one)
+    monkeypatch.setattr("judging.queue.reap.hold_jobs_unless_locked", break_one)
     said = StringIO()
 
     with pytest.raises(CommandError, match="1 rows could not be swept"):
@@ -78,6 +79,19 @@ def test_a_bad_row_fails_the_run_after_the_others_were_swept(clock, monkeypatch)
     assert said.getvalue().startswith("1 returned, 0 given up, 1 lapsed")
     assert Job.objects.get(id=good.job).state == "queued"
     assert Job.objects.get(id=bad.job).state == "running"
+
+
+def test_more_than_are_held_at_once_are_all_swept(clock, monkeypatch):
+    monkeypatch.setattr("judging.queue.reap.TOGETHER", 3)
+    box, work = factories.box(), factories.work()
+    for _ in range(7):
+        factories.submission(work)
+    for _ in range(7):
+        factories.claimed(box)
+    clock.forward(seconds=601)
+
+    assert reap() == (7, 0, 7, 0, 0)
+    assert audit().result == AuditResult.EQUAL
 
 
 def test_a_database_that_is_gone_fails_the_run(transactional_db, monkeypatch):
