@@ -287,6 +287,19 @@ def test_an_active_lane_is_put_to_rest_by_the_sweep_and_woken_by_work(hall, box_
     assert Lane.objects.get(id=hall.lane).active
 
 
+def test_a_lane_at_rest_is_woken_by_the_result_that_uncovers_work(hall, box_1):
+    hall.submit(thread_key="t")
+    hall.submit(thread_key="t")
+    job = claimed(box_1)
+    queue.sweep()
+    assert not Lane.objects.get(id=hall.lane).active
+
+    report(job)
+
+    assert Lane.objects.get(id=hall.lane).active
+    assert claimed(box_1).row.attempt == 1
+
+
 def test_a_rejudge_judges_by_the_newest_version_and_the_first_judging_by_what_was_sent_to(hall, box_1):
     receipt = hall.submit()
     newer = ProblemVersion.objects.create(problem=Problem.objects.get(), number=2, props='{"mended":true}')

@@ -15,7 +15,7 @@ from judging.hold import hold_job, hold_thread
 from judging.models import Job, LedgerRecord, Thread
 from judging.queue import reap
 from judging.states import RecordType
-from tests.queue.conftest import OPERATOR, claimed, renew, stored
+from tests.queue.conftest import OPERATOR, claimed, renew, report, stored
 
 LEASE = "token = gen_random_uuid(), runner_id = gen_random_uuid(), claimed_at = now(), lease_until = now(), granted = 60"
 CLOCK = import_module("runners.migrations.0002_clock").CLOCK
@@ -167,26 +167,27 @@ def test_the_shipped_clock_goes_on_within_a_transaction(transactional_db):
     assert later > first
 
 
-def test_a_verb_that_waited_for_its_thread_reads_the_clock_afterwards(hall, box_1, clock):
+@pytest.mark.parametrize("verb", ["cancelled", "reported"])
+def test_a_verb_that_waited_for_its_thread_reads_the_clock_afterwards(hall, box_1, clock, verb):
     hall.submit()
     job = claimed(box_1)
 
-    def cancel():
+    def end():
         try:
-            queue.cancel(job.row.id, by=OPERATOR, reason="no")
+            report(job) if verb == "reported" else queue.cancel(job.row.id, by=OPERATOR, reason="no")
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             list(Thread.objects.select_for_update(no_key=True))
-            waits = pool.submit(cancel)
+            waits = pool.submit(end)
             time.sleep(0.3)
             released_at = clock.now()
         waits.result(30)
 
     assert stored(job.row.id).finished_at >= released_at
-    assert LedgerRecord.objects.get(type="cancelled").at >= released_at
+    assert LedgerRecord.objects.get(type=verb).at >= released_at
 
 
 @pytest.mark.parametrize("wrong", [timedelta(hours=-30), timedelta(hours=30)])
@@ -215,6 +216,26 @@ def test_the_clock_never_runs_back_within_a_thread(hall, box_1, clock):
     moments = list(LedgerRecord.objects.order_by("n").values_list("at", flat=True))
     assert moments == sorted(moments)
     finished, began = Job.objects.get().finished_at, job.row.claimed_at
+    assert finished is not None
+    assert began is not None
+    assert finished >= began
+
+
+def test_the_clock_never_runs_back_where_a_verb_is_one_statement(hall, box_1, clock):
+    """A claim and a report read the clock themselves."""
+    receipt = hall.submit()
+    clock.forward(seconds=500)
+    hall.rejudge(receipt.submission)
+    clock.reset()
+    job = claimed(box_1)
+    clock.forward(seconds=500)
+    hall.rejudge(receipt.submission)
+    clock.reset()
+    report(job)
+
+    moments = list(LedgerRecord.objects.order_by("n").values_list("at", flat=True))
+    assert moments == sorted(moments)
+    finished, began = stored(job.row.id).finished_at, job.row.claimed_at
     assert finished is not None
     assert began is not None
     assert finished >= began
