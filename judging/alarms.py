@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from judging.trouble import Trouble
+
 SWEEP_LATE = timedelta(minutes=2)
 """Cron sweeps every minute: two without one mean that neither it nor a server's ticker lives."""
 AUDIT_LATE = timedelta(hours=2)
@@ -61,11 +63,13 @@ class Facts:
     overdue: int
     failed: int
     audit: AuditFacts
+    external_waits: bool = False
+    suspects: tuple[Trouble, ...] = ()
 
 
 def alarms(facts: Facts) -> list[Alarm]:
     """Everything worth a line above the numbers, the red ones first."""
-    return sorted([*_of_the_ledger(facts), *_of_the_queue(facts)], key=lambda alarm: not alarm.red)
+    return sorted([*_of_the_ledger(facts), *_of_the_fleet(facts), *_of_the_queue(facts)], key=lambda alarm: not alarm.red)
 
 
 def _of_the_ledger(facts: Facts) -> Iterable[Alarm]:
@@ -77,11 +81,21 @@ def _of_the_ledger(facts: Facts) -> Iterable[Alarm]:
         yield Alarm(words, Mend.LEDGER, red=False)
 
 
-def _of_the_queue(facts: Facts) -> Iterable[Alarm]:
+def _of_the_fleet(facts: Facts) -> Iterable[Alarm]:
     for words in facts.stuck:
         yield Alarm(words, Mend.RUNNERS)
+    for each in facts.suspects:
+        words = f"{each.name} brought no verdict in {each.failures} of its last {each.ended} hand-outs: take it out of its pools?"
+        yield Alarm(words, Mend.RUNNERS, red=False, filter=f"q={each.fingerprint[:16]}")
+    if facts.pending:
+        yield Alarm(f"{facts.pending} runner{_s(facts.pending)} waiting for approval.", Mend.RUNNERS, red=False)
+
+
+def _of_the_queue(facts: Facts) -> Iterable[Alarm]:
     if facts.last_sweep_at is None or facts.now - facts.last_sweep_at > SWEEP_LATE:
         yield Alarm("Nothing has swept the queue lately: lost jobs do not come back. Is `manage.py reap` in cron?", Mend.MAINTENANCE)
+    if facts.external_waits:
+        yield Alarm("Work for outside judges waits, and external judging is switched off.", Mend.MAINTENANCE)
     if facts.overdue:
         yield Alarm(f"{facts.overdue} lease{_s(facts.overdue)} over and not yet taken back.", Mend.JOBS, filter="state__exact=running")
     if facts.oldest is not None and facts.now - facts.oldest > LONG_WAIT:
@@ -94,8 +108,6 @@ def _of_the_queue(facts: Facts) -> Iterable[Alarm]:
         yield Alarm("The installation is draining: nothing is handed out.", Mend.MAINTENANCE, red=False)
     if facts.paused_lanes:
         yield Alarm(f"{facts.paused_lanes} lane{_s(facts.paused_lanes)} paused with work waiting.", Mend.LANES, red=False)
-    if facts.pending:
-        yield Alarm(f"{facts.pending} runner{_s(facts.pending)} waiting for approval.", Mend.RUNNERS, red=False)
 
 
 def _s(count: int) -> str:

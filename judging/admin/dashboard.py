@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import admin
@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from judging import overview
+from judging import overview, trouble
 from judging.admin.charts import Chart, chart
 from judging.alarms import Alarm, AuditFacts, Facts, Mend, alarms
 from judging.audit import Shown, shown
@@ -85,7 +85,9 @@ def _live() -> dict[str, Any]:
     waits = [_waits(kind, switches, fleet) for kind in overview.kinds()]
     running = overview.running()
     overdue = sum(job.lease_until is not None and job.lease_until <= counts.now for job in running)
-    facts = _facts(counts, switches, waits, overdue=overdue, audited=_audited(audits))
+    machines = trouble.lately()
+    facts = replace(_facts(counts, switches, waits, overdue=overdue, audited=_audited(audits)), suspects=tuple(trouble.suspects(machines)))
+    fleet_now = _total(fleet)
     return {
         "counts": counts,
         "installation": switches,
@@ -98,7 +100,9 @@ def _live() -> dict[str, Any]:
         "waiting": sum(wait.kind.depth for wait in waits),
         "waiting_more": any(wait.kind.more for wait in waits),
         "oldest": min((wait.kind.oldest for wait in waits), default=None),
-        "fleet": _total(fleet),
+        "fleet": fleet_now,
+        "busy": fleet_now.connected - fleet_now.idle,
+        "came_back": sum(each.failures for each in machines),
         "alarms": [(alarm, _address(alarm)) for alarm in alarms(facts)],
     }
 
@@ -121,6 +125,7 @@ def _facts(counts: Counts, switches: Installation, waits: list[Waits], *, overdu
         overdue=overdue,
         failed=counts.failed,
         audit=audited,
+        external_waits=any(wait.obstacle is Obstacle.EXTERNAL_OFF for wait in waits),
     )
 
 

@@ -40,6 +40,12 @@ class ClassOfMany(Class):
         super().__init__(*given, **about)
         self.initial["priority"] = int(Priority.CONTEST)
 
+    def clean(self) -> dict[str, Any]:
+        """What was said, about something."""
+        if not self.row:
+            self.add_error(None, "There is nothing to change: nothing that is listed is waiting or held.")
+        return super().clean() or {}
+
     def effects(self) -> Iterable[object]:
         """How many are in which class now, and how many it is too late for."""
         ids = [getattr(each, "id", each) for each in self.row]

@@ -125,7 +125,12 @@ def wanted_by(said: Any, *, chosen: str, organization: UUID | None) -> Wanted:
 
 def in_words(asked: Sequence[tuple[str, str]]) -> str:
     """A filter's address as a note of what was chosen."""
-    return ", ".join(f"{name.removesuffix('__id__exact').rpartition('__')[2] or name} = {value}" for name, value in asked if value) or "all"
+    return ", ".join(f"{_plain(name)} = {value}" for name, value in asked if value) or "all"
+
+
+def _plain(name: str) -> str:
+    """What a filter's parameter is called: its last word, without how it compares."""
+    return name.removesuffix("__exact").removesuffix("__id").rpartition("__")[2] or name
 
 
 def _s(count: int) -> str:

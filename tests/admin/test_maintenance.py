@@ -141,7 +141,7 @@ def test_the_numbers_are_those_of_the_queue(client, connected):
     assert "3 may be claimed" in page
     assert "1 being judged" in page
     assert "1 / 1 runners connected" in page
-    assert "0 idle" in page
+    assert "0 / 1 idle" in page
 
 
 def test_work_behind_a_running_sibling_is_counted_apart(client, judged):

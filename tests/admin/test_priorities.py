@@ -104,3 +104,10 @@ def test_a_job_that_ends_meanwhile_is_skipped(client, three):
     client.post(LISTED, SAID | {"counted": str(counted)})
 
     assert classes(three) == [1, 2, 1]
+
+
+def test_nothing_listed_is_nothing_to_change(client, judged):
+    answer = move(client, "state__exact=completed")
+
+    assert "state = completed" in words(answer)
+    assert "There is nothing to change" in words(answer)

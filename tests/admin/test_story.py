@@ -9,6 +9,7 @@ import pytest
 from judging.alarms import AuditFacts, Facts, alarms
 from judging.states import RecordType
 from judging.story import Told, tell
+from judging.trouble import Trouble, suspects
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 JOB, RUNNER, TOKEN = uuid4(), uuid4(), uuid4()
@@ -128,6 +129,8 @@ def test_a_quiet_installation_raises_nothing():
         ({"stuck": ("No approved runner declares x.",)}, True),
         ({"oldest": NOON - timedelta(minutes=11)}, True),
         ({"overdue": 1}, True),
+        ({"external_waits": True}, True),
+        ({"suspects": (Trouble("dusty", "ab" * 32, 10, 5),)}, False),
         ({"failed": 1}, True),
     ],
 )
@@ -142,3 +145,20 @@ def test_at_the_limit_all_is_well(other):
 
 def test_what_needs_a_person_comes_first():
     assert [alarm.red for alarm in alarms(facts(pending=1, failed=1, paused_lanes=1))] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("counted", "named"),
+    [
+        ({"a": (10, 2), "b": (100, 1)}, ["a"]),
+        ({"a": (9, 9), "b": (100, 1)}, []),
+        ({"a": (100, 19), "b": (100, 0)}, []),
+        ({"a": (10, 5), "b": (10, 5)}, []),
+        ({"a": (10, 2)}, ["a"]),
+        ({}, []),
+    ],
+)
+def test_a_machine_stands_out_when_others_do_better(counted, named):
+    machines = [Trouble(name, name, ended, failures) for name, (ended, failures) in counted.items()]
+
+    assert [each.name for each in suspects(machines)] == named

@@ -1,0 +1,58 @@
+"""Which machines bring trouble lately: hand-outs that ended without a verdict, by the ledger's newest records.
+
+Bounded by their number, so that a flood of them costs no more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+RECORDS = 5000
+_LATELY = f"""
+SELECT r.name, r.fingerprint, count(*), count(*) FILTER (WHERE l.type <> 'reported' OR l.data->>'judged' = 'false')
+FROM (SELECT type, at, data FROM judging_ledgerrecord ORDER BY id DESC LIMIT {RECORDS}) l
+JOIN judging_delivery d ON d.token = (l.data->>'token')::uuid JOIN runners_runner r ON r.id = d.runner_id
+WHERE l.at > (SELECT judge_now()) - interval '1 hour' AND r.state = 'approved'
+  AND (l.type IN ('reported', 'expired', 'failed') OR l.type = 'requeued'
+       AND l.data->>'cause' IN ('infrastructure failure', 'contact with the runner was lost'))
+GROUP BY r.id, r.name, r.fingerprint ORDER BY 4 DESC, r.name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What one machine's hand-outs of the last hour came to: how many ended, and how many of them without a verdict."""
+
+    name: str
+    fingerprint: str
+    ended: int
+    failures: int
+
+    @property
+    def rate(self) -> float:
+        """The share without a verdict."""
+        return self.failures / self.ended if self.ended else 0.0
+
+
+def lately() -> list[Trouble]:
+    """Every approved machine that ended a hand-out in the last hour, those with most trouble first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LATELY)
+        return [Trouble(*row) for row in cursor.fetchall()]
+
+
+def suspects(machines: Sequence[Trouble]) -> list[Trouble]:
+    """PURE: those that stand out: a fifth of at least ten came to nothing, and twice the share of all the others.
+
+    Where all of them fail alike it is not the machines.
+    """
+    return [each for each in machines if each.ended >= 10 and each.rate >= 0.2 and each.rate >= 2 * _of_others(each, machines)]
+
+
+def _of_others(one: Trouble, machines: Sequence[Trouble]) -> float:
+    others = [each for each in machines if each is not one]
+    ended = sum(each.ended for each in others)
+    return sum(each.failures for each in others) / ended if ended else 0.0
