@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.agent.answers import Answer, NotEnrolled, Unreachable, read
-from runners.agent.http import SILENCE_S, Http
+from runners.agent.http import SILENCE_S, Cancelled, Http
 from runners.agent.identity import Identity
 from runners.agent.job import Claim, File, granted_s
 
@@ -72,7 +72,7 @@ class Api:
         if answer.status == 404:
             return None
         nonce = read(answer).get("nonce")
-        if not isinstance(nonce, str):
+        if not isinstance(nonce, str) or not nonce.isascii():
             raise Unreachable("a challenge without a nonce")
         return nonce
 
@@ -83,7 +83,7 @@ class Api:
             raise NotEnrolled("the server does not know this runner's key")
         body = {"fingerprint": self._identity.fingerprint, "nonce": nonce, "signature": self._identity.sign(nonce)}
         token = read(self._http.post("runner/auth/token", body=body, token=None)).get("token")
-        if not isinstance(token, str):
+        if not isinstance(token, str) or not token.isascii():
             raise Unreachable("a handshake without a token")
         self._token = token
 
@@ -127,7 +127,11 @@ class Api:
 
     def report(self, job_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Report a result or a failure. Raises LeaseLost."""
-        return read(self._post(f"runner/jobs/{job_id}/report", body), about_job=True)
+        taken = read(self._post(f"runner/jobs/{job_id}/report", body), about_job=True)
+        if not isinstance(taken.get("state"), str):
+            # Somebody else answered, and a result that nobody has is lost: it is sent again, which counts once.
+            raise Unreachable("the answer to a report without the job's state")
+        return taken
 
     def heartbeat(self) -> None:
         read(self._post("runner/heartbeat", None))
@@ -145,10 +149,15 @@ class Api:
         body = {"leaseToken": lease_token, "fileId": file_id, "name": name}
         read(self._post(f"runner/jobs/{job_id}/files", body), about_job=True)
 
-    def download(self, file: File, target: Path) -> None:
-        """Fetch a file and check it. Raises LeaseLost for a 404: files are shown only to the holder of their job."""
+    def download(self, file: File, target: Path, *, cancelled: Cancelled = lambda: False) -> None:
+        """Fetch a file and check it. Raises Interrupted once cancelled.
+
+        Raises LeaseLost for a 404: files are shown only to the holder of their job.
+        """
         path = f"runner/files/{file.file_id}"
-        answer = self._authorized(lambda token: self._http.download(path, target, token=token, max_bytes=MAX_DOWNLOAD_BYTES))
+        answer = self._authorized(
+            lambda token: self._http.download(path, target, token=token, max_bytes=MAX_DOWNLOAD_BYTES, cancelled=cancelled)
+        )
         if answer.status != 200:
             read(answer, about_job=True)
             raise Unreachable(f"unexpected status {answer.status}")

@@ -8,6 +8,7 @@ and an entry appears by one rename, so a killed agent leaves no half of one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
@@ -32,7 +33,8 @@ class Cache:
         for folder in (self.root, self._entries, self._locks, self._making):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for left in self._making.iterdir():
-            with _locked(left.with_name(left.name), fcntl.LOCK_EX | fcntl.LOCK_NB) as mine:
+            # Another agent may be at the same, or be just done with it.
+            with contextlib.suppress(OSError), _held(left, fcntl.LOCK_EX | fcntl.LOCK_NB) as mine:
                 if mine:
                     remove_tree(left)
         return self
@@ -68,24 +70,33 @@ class Cache:
         with _locked(self._locks / name, fcntl.LOCK_EX):
             if (self._entries / name).is_dir():
                 return
-            folder = self._making / f"{name}.{secrets.token_hex(4)}"
-            folder.mkdir(mode=0o700)
             try:
-                with _locked(folder, fcntl.LOCK_SH):
-                    make(folder)
-                    (self._locks / name).write_text(str(_size(folder)))
-                    folder.rename(self._entries / name)
-            finally:
-                remove_tree(folder)
-        self._evict(keep=name)
+                self._fill(name, make)
+            except OSError as error:
+                if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+                    raise
+                # The disk is smaller than the cache may be: what nobody uses makes room, once.
+                self._evict(keep=name, capacity=0)
+                self._fill(name, make)
+        self._evict(keep=name, capacity=self.capacity)
 
-    def _evict(self, keep: str) -> None:
+    def _fill(self, name: str, make: Callable[[Path], None]) -> None:
+        folder = self._making / f"{name}.{secrets.token_hex(4)}"
+        try:
+            with _made(folder):
+                make(folder)
+                (self._locks / name).write_text(str(_size(folder)))
+                folder.rename(self._entries / name)
+        finally:
+            remove_tree(folder)
+
+    def _evict(self, keep: str, *, capacity: int) -> None:
         """Least recently used first, passing over those in use, until the rest fits."""
         locks = sorted(self._locks.iterdir(), key=_used_at)
         sizes = {lock.name: _said_size(lock) for lock in locks if (self._entries / lock.name).is_dir()}
         total = sum(sizes.values())
         for name, size in sizes.items():
-            if total <= self.capacity:
+            if total <= capacity:
                 return
             if name != keep and self._remove(name):
                 total -= size
@@ -103,14 +114,52 @@ class Cache:
 
 
 @contextlib.contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """A new folder, held while it is filled."""
+    fd = _begun(folder)
+    try:
+        yield
+    finally:
+        os.close(fd)
+
+
+def _begun(folder: Path) -> int:
+    """A new folder's lock. Until it is held, whoever starts takes the folder for what a killed agent left, and removes it."""
+    while True:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(fd, fcntl.LOCK_SH)
+        if _same(fd, folder):
+            return fd
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def _held(folder: Path, how: int) -> Iterator[bool]:
+    """Hold a lock on a folder; False when another has it, or when it is this one no more. Raises FileNotFoundError."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(fd, how)
+        except BlockingIOError:
+            yield False
+        else:
+            yield _same(fd, folder)
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
 def _locked(path: Path, how: int) -> Iterator[bool]:
-    """Hold a lock on a file or folder; False when it must not wait and another has it.
+    """Hold a lock on a file, made when it is not there; False when it must not wait and another has it.
 
     A lock file may be removed between opening and locking it: then the lock is on nothing, and is taken again.
     """
     while True:
-        flags = os.O_RDONLY | os.O_DIRECTORY if path.is_dir() else os.O_RDWR | os.O_CREAT
-        fd = os.open(path, flags | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
                 fcntl.flock(fd, how)

@@ -54,6 +54,8 @@ def load_identity(path: Path) -> Identity:
 def _make(path: Path) -> None:
     """Whole or not at all, and never over another's: a hard link refuses an existing name."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
+    # Of one that was killed here; in a container each has the same number.
+    draft.unlink(missing_ok=True)
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(fd, "wb") as file:
         file.write(os.urandom(SECRET_BYTES))

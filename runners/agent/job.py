@@ -47,7 +47,7 @@ class Claim:
     def read(cls, document: Mapping[str, Any], *, granted_s: float) -> Claim:
         """Raises Unreachable without an id and a token: then nothing can be said about the job to anybody."""
         job_id, token = document.get("jobId"), document.get("leaseToken")
-        if not isinstance(job_id, str) or not isinstance(token, str) or not SEGMENT.fullmatch(job_id):
+        if not isinstance(job_id, str) or not isinstance(token, str) or not SEGMENT.fullmatch(job_id) or not token.isascii():
             raise Unreachable("a claimed job without an id and a lease token")
         return cls(job_id, token, granted_s, document)
 

@@ -14,6 +14,8 @@ from runners.agent.job import Claim
 
 log = logging.getLogger(__name__)
 RENEWALS_PER_LEASE = 4
+SHORTEST_S = 0.2
+"""Between two renewals, however short the lease is that a server grants."""
 
 
 class Keeper:
@@ -62,7 +64,7 @@ class Keeper:
             except AgentError as error:
                 # The next try is the only thing that can mend it; the server decides when it is too late.
                 log.warning("lease of job %s not renewed: %s", self._claim.job_id, error)
-                pause_s = min(backoff.delay_s(), self._granted_s / RENEWALS_PER_LEASE)
+                pause_s = min(backoff.delay_s(), self._pause_s())
                 continue
             backoff.reset()
             self._until = asked_at + self._granted_s
@@ -70,4 +72,4 @@ class Keeper:
 
     def _pause_s(self) -> float:
         """Until the next renewal: a quarter of the lease, or what the transport asks for."""
-        return min(self._granted_s / RENEWALS_PER_LEASE, self._api.renew_every_s)
+        return max(min(self._granted_s / RENEWALS_PER_LEASE, self._api.renew_every_s), SHORTEST_S)

@@ -87,6 +87,12 @@ class Worker:
         self.phase = Phase.WORKING
         try:
             self._hold(claim, progress)
+        except AgentError:
+            raise
+        except Exception:
+            # What failed here is a fault of ours or of the machine: another may have the job now, and not only when the lease is over.
+            self._release(claim)
+            raise
         finally:
             self.phase = Phase.CLAIMING
 
@@ -163,7 +169,7 @@ class Worker:
             backoff, said = Backoff(), ""
             for _ in range(FETCH_TRIES):
                 try:
-                    self._api.download(file, target)
+                    self._api.download(file, target, cancelled=cancelled)
                 except LeaseLost:
                     self._say_it_arrived(claim)
                     raise InfrastructureFailure(f"the server does not give the job's {file.role}") from None

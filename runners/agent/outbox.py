@@ -25,23 +25,28 @@ class Outbox:
         self._under_way: set[Path] = set()
         self._next_at = 0.0
 
-    def put(self, finished: Finished) -> Path:
-        """Store a result that the caller is about to send."""
+    def put(self, finished: Finished) -> Path | None:
+        """Store a result that the caller is about to send; None where the disk takes nothing: it is worth sending all the same."""
         with self._lock:
-            place = self._spool.put(finished)
+            try:
+                place = self._spool.put(finished)
+            except OSError as error:
+                log.error("the result of job %s cannot be kept on disk while it is sent: %s", finished.job_id, error)
+                return None
             self._under_way.add(place)
             return place
 
-    def send(self, place: Path, finished: Finished, courier: Courier) -> Delivered:
-        """Send a stored result, and forget it unless it is still worth sending. Raises NotEnrolled, Revoked: then it is kept."""
+    def send(self, place: Path | None, finished: Finished, courier: Courier) -> Delivered:
+        """Send a result, and forget it unless it is still worth sending. Raises NotEnrolled, Revoked: then it is kept."""
         try:
             delivered = courier.deliver(finished)
-            if delivered is not Delivered.KEPT:
+            if place is not None and delivered is not Delivered.KEPT:
                 self._spool.remove(place)
             return delivered
         finally:
-            with self._lock:
-                self._under_way.discard(place)
+            if place is not None:
+                with self._lock:
+                    self._under_way.discard(place)
 
     def resend(self) -> None:
         """Try once each what waits, at the first call and then from time to time."""

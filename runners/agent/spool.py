@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -41,15 +42,19 @@ class Spool:
         return self
 
     def put(self, finished: Finished) -> Path:
-        """Store a result, on the disk when this returns. Answers its place."""
+        """Store a result, on the disk when this returns. Answers its place. Raises OSError, having left nothing."""
         draft = self.root / f".{secrets.token_hex(8)}"
-        draft.mkdir(mode=0o700)
         document = {"jobId": finished.job_id, "leaseToken": finished.lease_token, "report": finished.report}
         parts = {REPORT: json.dumps(document).encode(), **{f"role-{role}": data for role, data in finished.attachments.items()}}
-        for name, data in parts.items():
-            _write(draft / name, data)
         place = self.root / draft.name[1:]
-        draft.rename(place)
+        try:
+            draft.mkdir(mode=0o700)
+            for name, data in parts.items():
+                _write(draft / name, data)
+            draft.rename(place)
+        except OSError:
+            remove_tree(draft)
+            raise
         _sync(self.root)
         return place
 
@@ -73,7 +78,11 @@ class Spool:
         place.rename(aside / place.name)
 
     def remove(self, place: Path) -> None:
-        remove_tree(place)
+        """In one step first: who is killed in the middle of it leaves no half of a result."""
+        doomed = place.with_name(f".{place.name}")
+        with contextlib.suppress(FileNotFoundError):
+            place.rename(doomed)
+        remove_tree(doomed)
 
 
 def _write(path: Path, data: bytes) -> None:

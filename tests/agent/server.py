@@ -20,6 +20,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 BASE = "/api/v1/"
+SURROGATES = json.dumps(dict.fromkeys(("nonce", "token", "leaseToken", "jobId", "leaseExpiresAt"), "\ud800")).encode()
 
 
 class Problem(Exception):
@@ -50,7 +51,7 @@ class FakeServer:
     # What a test does.
 
     def misbehave(self, how, path="", times=1):
-        """`drop`, `garbage`, `hang`, a status, or a Problem, for the next requests whose path holds `path`."""
+        """`drop`, `garbage`, `surrogates`, `drip`, a status, or a Problem, for the next requests whose path holds `path`."""
         with self.lock:
             self.faults += [(path, how)] * times
 
@@ -288,10 +289,26 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.close()
         elif how == "garbage":
             self._write(200, b'{"jobId": ', "application/json", {})
+        elif how == "surrogates":
+            self._write(200, SURROGATES, "application/json", {})
+        elif how == "drip":
+            self._drip()
         elif how == "html":
             self._write(403, b"<html>go away</html>", "text/html", {})
         else:
             self._write(how, b"", "text/plain", {})
+
+    def _drip(self):
+        """A body of which a byte comes now and then, until nobody listens."""
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            for _ in range(2000):
+                self.wfile.write(b" ")
+                self.wfile.flush()
+                time.sleep(0.02)
 
     def _send(self, status, document, headers=None):
         if document is None:

@@ -1,5 +1,7 @@
 """The content-addressed cache, shared and killed (runner-agent §1)."""
 
+import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -143,3 +145,49 @@ def test_what_a_killed_agent_was_making_is_swept_and_blocks_nobody(tmp_path):
     assert list((tmp_path / "making").iterdir()) == []
     with cache.entry("a", fill(7)) as folder:
         assert (folder / "file").stat().st_size == 7
+
+
+def test_a_disk_that_is_smaller_than_the_cache_may_be_makes_room_once(tmp_path):
+    cache = Cache(tmp_path).open()
+    with cache.entry("old", fill(7)):
+        pass
+    tries = []
+
+    def full_at_first(folder):
+        tries.append(1)
+        (folder / "part").write_text("x")
+        if (tmp_path / "entries" / "old").exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with cache.entry("new", full_at_first) as folder:
+        assert (folder / "part").exists()
+    assert (len(tries), list((tmp_path / "making").iterdir())) == (2, [])
+
+
+def test_a_disk_that_stays_full_is_told(tmp_path):
+    cache = Cache(tmp_path).open()
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"), cache.entry("a", full):
+        pass
+    assert list((tmp_path / "making").iterdir()) == []
+
+
+def test_an_agent_that_starts_while_another_begins_to_make_an_entry_takes_nothing_from_it(tmp_path, monkeypatch):
+    """In the moment between the folder and its lock it looks like what a killed agent left."""
+    cache = Cache(tmp_path).open()
+    flock, started = fcntl.flock, []
+
+    def started_in_between(fd, how):
+        if how == fcntl.LOCK_SH and not started and any((tmp_path / "making").iterdir()):
+            started.append(Cache(tmp_path).open())
+        flock(fd, how)
+
+    monkeypatch.setattr("runners.agent.cache.fcntl.flock", started_in_between)
+
+    with cache.entry("a", fill(7)) as folder:
+        assert (folder / "file").stat().st_size == 7
+    assert started
+    assert list((tmp_path / "making").iterdir()) == []

@@ -1,5 +1,6 @@
 """The loop against a server that keeps the protocol, and one that does not (runner-agent §1)."""
 
+import errno
 import logging
 import threading
 import time
@@ -8,7 +9,7 @@ import pytest
 
 from runners.agent import backoff, outbox
 from runners.agent.answers import Revoked
-from runners.agent.api import Api, Profile
+from runners.agent.api import CLAIM_MARGIN_S, Api, Profile
 from runners.agent.enrolment import Enrolment
 from runners.agent.errors import InfrastructureFailure, Interrupted, Unavailable
 from runners.agent.http import Http
@@ -407,6 +408,80 @@ def test_a_kept_result_is_tried_again_between_claims(server, start, monkeypatch,
     start(wait_s=1)
 
     assert only_result(server)["verdict"] == "Accepted"
+
+
+def test_a_result_that_the_disk_does_not_take_is_sent_all_the_same(server, start, monkeypatch):
+    def full(path, _):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("runners.agent.spool._write", full)
+    server.submit()
+    running = start()
+
+    assert only_result(server)["verdict"] == "Accepted"
+    assert list(running.spool.root.iterdir()) == []
+
+
+def test_a_job_that_fails_as_nobody_foresaw_is_given_back_at_once(server, start, monkeypatch):
+    failing = [True]
+    work = Bench.work
+
+    def fails(*given):
+        if failing.pop() if failing else False:
+            raise ZeroDivisionError
+        return work(*given)
+
+    monkeypatch.setattr(Bench, "work", fails)
+    job = server.submit()
+    start()
+
+    assert only_result(server)["verdict"] == "Accepted"
+    assert server.released == [job]
+
+
+def test_a_worker_that_is_told_to_stop_ends_a_download_in_the_middle(server, start, tmp_path):
+    server.submit(package=b"x" * 100)
+    server.misbehave("drip", path="files/", times=9)
+
+    def fetching(claim, fetch, _cancelled):
+        fetch(claim.package, tmp_path / "package.zip")
+
+    running = start(fetching)
+    server.until(lambda: server.called("files/"))
+    running.stop.set()
+    running.thread.join(5)
+
+    assert not running.thread.is_alive()
+    assert len(server.released) == 1
+
+
+def test_an_answer_that_drips_is_given_up(server, start, monkeypatch):
+    monkeypatch.setattr("runners.agent.http.DRIP_S", 0.5 - CLAIM_MARGIN_S)
+    server.misbehave("drip", path="/claim")
+    server.submit()
+    start(wait_s=0)
+
+    assert only_result(server)["verdict"] == "Accepted"
+
+
+@pytest.mark.parametrize("path", ["challenge", "token", "claim", "lease", "progress", "report"])
+def test_text_that_cannot_be_sent_back_is_waited_out(server, start, path):
+    server.lease_s = 1
+    server.misbehave("surrogates", path=path)
+    server.submit()
+    running = start(lambda *_: time.sleep(0.6))
+
+    assert only_result(server)["verdict"] == "Accepted"
+    assert running.error is None
+
+
+def test_an_absurdly_short_lease_is_not_renewed_without_a_pause(server, start):
+    server.lease_s = 0.01
+    server.submit()
+    start(lambda *_: time.sleep(0.5))
+    only_result(server)
+
+    assert len(server.called("/lease")) <= 3
 
 
 def test_retry_after_only_lengthens_the_pause():

@@ -15,6 +15,7 @@ import yaml
 from runners.agent.agent import Settings
 from runners.agent.box.hierarchy import find_hierarchy
 from runners.agent.box.sweep import sweep
+from runners.agent.identity import load_identity
 from tests.agent.conftest import GROUPED, SUM, made_package, processes_named, zipped
 from tests.agent.icpc import legacy, written
 from tests.agent.server import FakeServer
@@ -181,6 +182,13 @@ def test_a_revoked_agent_says_why_and_stops_with_a_code_of_its_own(server, start
 
     assert ended(agent) == 3
     assert "revoked" in (tmp_path / "one.log").read_text()
+
+
+def test_an_agent_killed_while_it_made_its_key_starts_again_under_the_same_number(tmp_path):
+    (tmp_path / f"key.{os.getpid()}").write_bytes(b"half")
+
+    assert len(load_identity(tmp_path / "key").fingerprint) == 64
+    assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
 def test_two_agents_cannot_share_a_state(server, start, tmp_path):
