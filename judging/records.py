@@ -165,7 +165,7 @@ class Record(NamedTuple):
             "type": str(self.type),
             "job": str(self.job),
             "actor": self.actor,
-            "data": dict(self.data),
+            "data": dict(self.data) if isinstance(self.data, Mapping) else self.data,
             "after": self.after.hex(),
         }
 

@@ -7,7 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from judging.audit.crossing import breaches
+from psycopg import DataError
+
+from judging.audit.crossing import breaches, impossible_moments
 from judging.audit.snapshot import Moment, Scope, ThreadView, snapshot, threads
 from judging.durable import one_transaction
 from judging.models import Audit, AuditResult, AuditScope
@@ -25,7 +27,10 @@ Seeing = Callable[[Sequence[Record]], object]
 
 @dataclass(slots=True)
 class Outcome:
-    """What an audit found. `tails` is the last record of each thread, as far as it is equal."""
+    """What an audit found. `tails` is the last record of each thread, as far as it is equal.
+
+    `cut_short`: it met something that cannot be read, and saw nothing after it.
+    """
 
     scope: Scope
     moment: Moment
@@ -34,6 +39,7 @@ class Outcome:
     skipped: int = 0
     diverged: int = 0
     anchors: int = 0
+    cut_short: bool = False
     divergences: list[Divergence] = field(default_factory=list)
     tails: dict[UUID, Anchor] = field(default_factory=dict)
 
@@ -49,7 +55,8 @@ class Outcome:
         """The first divergence, or how much is equal."""
         if self.divergences:
             more = f" ({self.diverged - 1} more)" if self.diverged > 1 else ""
-            return f"{self.divergences[0]}{more}"
+            cut = "; what came after could not be read" if self.cut_short else ""
+            return f"{self.divergences[0]}{more}{cut}"
         passed = f"; {self.skipped} of an unknown kind were skipped" if self.skipped else ""
         return f"{self.records} records of {self.threads} threads explain the tables{passed}"
 
@@ -77,13 +84,16 @@ def audit(
     with snapshot() as moment, closing(threads(scope)) as views:
         outcome = Outcome(scope, moment)
         see = watch(moment)
-        for view in views:
-            see(view.records)
-            _audit_thread(view, outcome, moored)
-            if outcome.threads % _STEP == 0:
-                progress(outcome.records)
+        try:
+            for view in views:
+                see(view.records)
+                _audit_thread(view, outcome, moored)
+                if outcome.threads % _STEP == 0:
+                    progress(outcome.records)
+        except DataError as error:
+            _explain_unreadable(outcome, error)
         progress(outcome.records)
-        if scope.kind is AuditScope.ALL:
+        if scope.kind is AuditScope.ALL and not outcome.cut_short:
             _audit_whole(outcome, moored)
     outcome.anchors = moored.met
     _remember(outcome)
@@ -105,9 +115,19 @@ def _audit_thread(view: ThreadView, outcome: Outcome, moored: Moored) -> None:
     outcome.records += len(view.records)
 
 
+def _explain_unreadable(outcome: Outcome, error: DataError) -> None:
+    """Something in the tables cannot be read at all, which ends the look: say what. Raises the error when nothing explains it."""
+    outcome.cut_short = True
+    for divergence in impossible_moments():
+        outcome.add(divergence)
+    if not outcome.diverged:
+        raise error
+
+
 def _audit_whole(outcome: Outcome, moored: Moored) -> None:
     """What only a look at everything can tell: keys and ids across threads, anchored threads that are gone."""
-    for divergence in breaches():
+    told = {divergence.place.thread for divergence in outcome.divergences}
+    for divergence in breaches(told):
         outcome.add(divergence)
     for thread in moored.unmet():
         try:

@@ -38,7 +38,8 @@ SELECT uuid_send(r.thread), r.n, r.at, r.v, r.type, uuid_send(r.job), r.actor, r
 FROM judging_ledgerrecord r WHERE r.thread {} ORDER BY r.thread, r.n
 """
 THREADS = """
-SELECT uuid_send(t.id), t.n, t.tail, t.last_at, uuid_send(t.head), t.head_priority, t.head_created_at, uuid_send(t.running), t.claimable
+SELECT uuid_send(t.id), t.n, t.tail, t.last_at, uuid_send(t.head), t.head_priority, t.head_created_at, uuid_send(t.running), t.claimable,
+    uuid_send(t.lane_id)
 FROM judging_thread t WHERE t.id {} ORDER BY t.id
 """
 SEALS = "SELECT uuid_send(s.thread), s.n, s.tail FROM judging_threadseal s WHERE s.thread {} ORDER BY s.thread"
@@ -193,7 +194,15 @@ def _rows(opened: ExitStack, name: str, sql: str, scope: Scope) -> Iterator[tupl
 
 def _record(thread: UUID, row: tuple[Any, ...]) -> Record:
     _, n, at, v, kind, job, actor, data, after, digest = row
-    return Record(thread, n, at, v, kind, id_of_bytes(job), actor, decode(data), after, digest)
+    return Record(thread, n, at, v, kind, id_of_bytes(job), actor, _said(data), after, digest)
+
+
+def _said(data: str) -> Any:
+    """What a record says; the text itself where damage left numbers or nesting that no server wrote, and no reader takes."""
+    try:
+        return decode(data)
+    except (ValueError, RecursionError):
+        return data
 
 
 def _id(raw: bytes | None) -> UUID | None:
@@ -201,8 +210,8 @@ def _id(raw: bytes | None) -> UUID | None:
 
 
 def _thread(row: tuple[Any, ...]) -> ThreadColumns:
-    _, n, tail, last_at, head, priority, created_at, running, claimable = row
-    return ThreadColumns(n, tail, last_at, _id(head), priority, created_at, _id(running), claimable)
+    _, n, tail, last_at, head, priority, created_at, running, claimable, lane = row
+    return ThreadColumns(n, tail, last_at, _id(head), priority, created_at, _id(running), claimable, id_of_bytes(lane))
 
 
 def _job(row: tuple[Any, ...]) -> StoredJob:

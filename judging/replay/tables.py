@@ -29,6 +29,7 @@ class ThreadColumns(NamedTuple):
     head_created_at: datetime | None
     running: UUID | None
     claimable: bool
+    lane: UUID
 
 
 class Seal(NamedTuple):
@@ -76,6 +77,8 @@ def compare(state: State, tables: Tables) -> None:
     _compare_judgements(state, tables.judgements)
     if tables.thread is not None and not state.dark:
         _compare_head(state, tables.thread)
+    if tables.thread is not None:
+        _compare_lane(state, tables.thread)
 
 
 def settled(state: State) -> None:
@@ -157,6 +160,14 @@ def _compare_row(table: str, place: Place, tale: Tale, logged: Row, found: Row) 
     columns = zip(logged._fields, logged, found, strict=True)
     name, said, stands = next(column for column in columns if column[1] != column[2])
     raise Divergence(Kind.TABLE, ALTERED, place, Difference(f"{table}.{name}", said, stands))
+
+
+def _compare_lane(state: State, thread: ThreadColumns) -> None:
+    """A thread stays in the lane of its first job: an audit of a lane's threads must not miss one that was moved away."""
+    job, tale = next(iter(state.tales.items()), (None, _NOTHING))
+    if tale.row is not None and tale.row.lane != thread.lane:
+        difference = Difference("thread.lane", tale.row.lane, thread.lane)
+        raise Divergence(Kind.TABLE, ALTERED, Place(state.thread, tale.n, job), difference)
 
 
 def _compare_head(state: State, thread: ThreadColumns) -> None:

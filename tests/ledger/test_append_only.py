@@ -7,7 +7,8 @@ from django.db import Error, connection, transaction
 from django.db.models import F
 
 from judging.models import Job, LedgerRecord, Thread, ThreadSeal
-from tests.ledger.conftest import damage, equal
+from judging.replay import Difference, Kind
+from tests.ledger.conftest import damage, diverged, equal
 
 APPEND_ONLY = "AZ002"
 NEEDS_RECORD = "AZ003"
@@ -46,6 +47,9 @@ def application(past):
         "DELETE FROM judging_ledgerrecord WHERE n = (SELECT max(n) FROM judging_ledgerrecord)",
         "TRUNCATE judging_ledgerrecord",
         "INSERT INTO judging_ledgerrecord SELECT * FROM judging_ledgerrecord ON CONFLICT (id) DO UPDATE SET actor = 'x'",
+        "MERGE INTO judging_ledgerrecord r USING judging_ledgerrecord s ON r.id = s.id WHEN MATCHED THEN UPDATE SET actor = 'x'",
+        "MERGE INTO judging_ledgerrecord r USING judging_ledgerrecord s ON r.id = s.id WHEN MATCHED THEN DELETE",
+        "WITH gone AS (DELETE FROM ONLY judging_ledgerrecord RETURNING 1) SELECT count(*) FROM gone",
     ],
 )
 def test_the_role_of_the_application_cannot_change_the_ledger(application, statement):
@@ -69,7 +73,17 @@ def test_the_role_of_the_application_cannot_change_a_job_without_its_record(appl
 
 
 def test_the_role_of_the_application_cannot_switch_the_triggers_off(application):
-    for statement in ("SET session_replication_role = replica", "ALTER TABLE judging_ledgerrecord DISABLE TRIGGER ALL"):
+    for statement in (
+        "SET session_replication_role = replica",
+        "ALTER TABLE judging_ledgerrecord DISABLE TRIGGER ALL",
+        "ALTER TABLE judging_ledgerrecord DISABLE TRIGGER ledger_rows_stay",
+        "DROP TRIGGER ledger_rows_stay ON judging_ledgerrecord",
+        "CREATE OR REPLACE FUNCTION judge_ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+        "CREATE TEMP TABLE child () INHERITS (judging_ledgerrecord)",
+        "ALTER TABLE judging_ledgerrecord RENAME TO elsewhere",
+        "CREATE RULE quiet AS ON DELETE TO judging_ledgerrecord DO INSTEAD NOTHING",
+        "COPY judging_ledgerrecord FROM PROGRAM 'true'",
+    ):
         with refused("42501"), connection.cursor() as cursor:
             cursor.execute(statement)
 
@@ -133,3 +147,34 @@ def test_a_thread_that_is_deleted_leaves_where_its_ledger_ended(hall):
 
     seal = ThreadSeal.objects.get()
     assert (seal.thread, seal.n, bytes(seal.tail)) == (thread.id, thread.n, bytes(thread.tail))
+
+
+def test_a_table_that_hides_the_ledger_lets_a_job_change_and_an_audit_names_it(application):
+    """Who may run any SQL as the application can deceive its own session's triggers, not an audit (docs/ledger.md)."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMP TABLE judging_ledgerrecord AS SELECT * FROM public.judging_ledgerrecord")
+        cursor.execute("UPDATE judging_ledgerrecord SET n = n + 100 WHERE job = %s", [application.judged.id])
+        cursor.execute("SELECT max(n) FROM judging_ledgerrecord WHERE job = %s", [application.judged.id])
+        n = cursor.fetchone()[0]
+        cursor.execute("UPDATE judging_job SET reason = 'because', n = %s WHERE id = %s", [n, application.judged.id])
+        cursor.execute("DROP TABLE pg_temp.judging_ledgerrecord")
+
+    found = diverged()
+
+    assert (found.kind, found.difference) == (Kind.TABLE, Difference("job.reason", None, "because"))
+
+
+def test_records_that_the_role_of_the_application_invents_are_named(application):
+    """It may insert: what it inserts must still follow from what was there."""
+    thread = application.judged.thread_id
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO judging_ledgerrecord (thread, n, at, v, type, job, actor, data, after, hash) "
+            "SELECT thread, n + 1, at, v, type, job, 'user:666', data, after, hash FROM judging_ledgerrecord "
+            "WHERE thread = %s ORDER BY n DESC LIMIT 1",
+            [thread],
+        )
+
+    found = diverged()
+
+    assert (found.kind, found.place.thread) == (Kind.CHAIN, thread)

@@ -1,8 +1,11 @@
 """Damage of every kind, planted past the triggers, is found: what kind, in which thread, at which record, in which column."""
 
+import pytest
+from django.db import connection
+
 from judging import queue
 from judging.audit import audit
-from judging.models import AuditResult, Delivery, Job, LedgerRecord, Result, Thread, Ticket
+from judging.models import AuditResult, Delivery, Job, Lane, LedgerRecord, Result, Thread, Ticket
 from judging.queue import Report
 from judging.replay import Difference, Kind
 from tests.ledger.conftest import altered, damage, diverged, equal, past_the_triggers, records, rewrite
@@ -374,3 +377,136 @@ def test_canonical_form_survives_the_round_trip_through_the_database(hall, box_1
     queue.rejudge(job.row.submission, by="user:1", reason=strange)
 
     equal()
+
+
+# Damage that ends a reader, moves things elsewhere, or looks like nothing.
+
+NO_READER_TAKES = [
+    ("judging_ledgerrecord", "data", "(repeat('[', 4000) || repeat(']', 4000))::jsonb", Kind.CHAIN),
+    ("judging_ledgerrecord", "data", "data || jsonb_build_object('granted', ('1' || repeat('0', 20000))::numeric)", Kind.CHAIN),
+    ("judging_ledgerrecord", "data", "'[]'", Kind.CHAIN),
+    ("judging_ledgerrecord", "data", "'5'", Kind.CHAIN),
+    ("judging_ledgerrecord", "at", "'infinity'", Kind.TABLE),
+    ("judging_ledgerrecord", "at", "'4000-01-01 BC'", Kind.TABLE),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "value", "kind"), NO_READER_TAKES)
+def test_a_record_that_no_reader_takes_is_named_like_any_other(past, table, column, value, kind):
+    damage(f"UPDATE {table} SET {column} = {value} WHERE job = %s AND n = 2", past.judged.id)
+
+    found = diverged()
+
+    assert (found.kind, found.place.thread, found.place.n, found.place.job) == (kind, past.judged.thread_id, 2, past.judged.id)
+
+
+def test_a_moment_that_cannot_be_read_is_named_in_each_table(past, subtests):
+    places = [
+        ("judging_job", "created_at", "id = %s", past.judged.id, "job.created_at"),
+        ("judging_thread", "last_at", "id = %s", past.judged.thread_id, "thread.last_at"),
+        ("judging_delivery", "claimed_at", "job_id = %s AND fence = 1", past.judged.id, "delivery.claimed_at"),
+        ("judging_result", "created_at", "job_id = %s", past.judged.id, "result.created_at"),
+    ]
+    for table, column, where, value, named in places:
+        damage(f"UPDATE {table} SET {column} = '-infinity' WHERE {where}", value)
+        with subtests.test(named):
+            outcome = audit()
+
+            [difference] = {found.difference for found in outcome.divergences}
+            assert difference is not None
+            assert (difference.column, difference.found) == (named, "-infinity")
+            assert outcome.cut_short
+        damage(f"UPDATE {table} SET {column} = '2026-01-01' WHERE {where}", value)
+
+
+def test_a_thread_moved_to_another_lane_is_named_with_both(past, hall):
+    other = Lane.objects.create(problem_id=Lane.objects.get(id=hall.lane).problem_id, problem_type="x@1", pools=["default"])
+    damage("UPDATE judging_thread SET lane_id = %s WHERE id = %s", other.id, past.judged.thread_id)
+
+    found = diverged()
+
+    assert (found.kind, found.place.thread, found.difference) == (
+        Kind.TABLE, past.judged.thread_id, Difference("thread.lane", past.judged.lane_id, other.id),
+    )  # fmt: skip
+
+
+def test_a_job_moved_to_another_thread_is_missed_in_the_one_and_told_in_the_other(past):
+    damage("UPDATE judging_job SET thread_id = %s WHERE id = %s", past.waiting.thread_id, past.failed.id)
+
+    found = {(each.place.thread, each.words) for each in audit().divergences}
+
+    assert (past.failed.thread_id, "the row is missing") in found
+    assert (past.waiting.thread_id, "a row that the ledger never tells of") in found
+
+
+def test_a_thread_whose_row_is_gone_without_a_seal_is_missed(past):
+    damage("DELETE FROM judging_thread WHERE id = %s", past.judged.thread_id)
+
+    found = diverged()
+
+    assert (found.kind, found.difference) == (Kind.TAIL, Difference("thread.id", past.judged.thread_id, None))
+
+
+@pytest.mark.parametrize(
+    "change", ["DELETE FROM judging_submission WHERE id = %s", "UPDATE judging_submission SET thread_id = %s WHERE id = %s"]
+)
+def test_a_submission_that_is_gone_or_in_another_thread_is_told_though_it_has_no_result(past, change):
+    other = [past.judged.thread_id] if "SET" in change else []
+    damage("DELETE FROM judging_ticket")
+    damage(change, *other, past.running.submission_id)
+
+    found = diverged()
+
+    assert (found.kind, found.place.job, found.difference.column) == (Kind.TABLE, past.running.id, "submission.thread")
+    assert found.difference.found == (str(other[0]) if other else None)
+
+
+@pytest.mark.parametrize("column", ["reason", "outside_id"])
+def test_an_empty_text_is_not_nothing(past, column):
+    damage(f"UPDATE judging_job SET {column} = '' WHERE id = %s", past.judged.id)
+
+    assert diverged().difference == Difference(f"job.{column}", None, "")
+
+
+def test_a_delivery_of_a_job_that_never_was_is_told(past):
+    damage("UPDATE judging_delivery SET job_id = %s WHERE job_id = %s AND fence = 1", past.judged.thread_id, past.judged.id)
+
+    found = {(each.place.job, each.words) for each in audit().divergences}
+
+    assert found == {(past.judged.thread_id, "a row that the ledger never tells of"), (past.judged.id, "the row is missing")}
+
+
+def test_a_row_that_was_reclaimed_and_put_back_is_told(past, clock):
+    clock.forward(days=1)
+    with past_the_triggers() as cursor:
+        cursor.execute("CREATE TEMP TABLE kept AS SELECT * FROM judging_job WHERE id = %s", [past.judged.id])
+    queue.prune(before=clock.now(), lanes=[past.judged.lane_id])
+    equal()
+    damage("INSERT INTO judging_job SELECT * FROM kept")
+
+    found = diverged()
+
+    assert (found.words, found.difference) == (
+        "the row is still there though it was reclaimed",
+        Difference("job.id", None, past.judged.id),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE kept")
+
+
+def test_another_time_zone_of_the_server_or_the_connection_changes_nothing(past):
+    with connection.cursor() as cursor:
+        cursor.execute("SET TIME ZONE 'Asia/Kathmandu'")
+    try:
+        equal()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SET TIME ZONE 'UTC'")
+
+
+def test_who_acted_cannot_be_forged_where_only_the_holder_may_act(past):
+    rewrite(past.judged.thread_id, lambda record: record._replace(actor="user:1") if record.type == "reported" else record)
+
+    found = diverged()
+
+    assert (found.kind, found.words) == (Kind.ILLEGAL, "reported by user:1, who does not hold it")
