@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from judging.bench.acts import enqueue, reaper, retag
+from judging.bench.channels import channels
 from judging.bench.claims import claims
 from judging.bench.measure import Figure
 from judging.bench.pages import pages
@@ -29,6 +30,7 @@ SCENARIOS = {
     "claims": Scenario("the claim as the queue grows, against a bare SKIP LOCKED claim", claims),
     "pairs": Scenario("claims and reports over HTTP, against half the rate of a view that only authenticates", pairs),
     "waits": Scenario("parked claims and work that trickles in, against a raw ASGI handler parked the same way", waits),
+    "channels": Scenario("channels that poll, and work that fits one of them", channels),
     "retag": Scenario("a lane full of work given to another pool, while runners wait", retag),
     "enqueue": Scenario("submissions with waking, against submissions without", enqueue),
     "threads": Scenario("the verbs in a queue of ten open jobs a thread, against an empty one beside it", threads),

@@ -38,7 +38,7 @@ def databases_left():
 def told(tmp_path_factory):
     """What the JSON of all scenarios but the claims' many cases says."""
     file = tmp_path_factory.mktemp("bench") / "figures.json"
-    names = ("pairs", "waits", "retag", "enqueue", "threads", "reaper", "verbs")
+    names = ("pairs", "waits", "channels", "retag", "enqueue", "threads", "reaper", "verbs")
     done = bench(*names, "--small", "--json", str(file))
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(file.read_text())
@@ -66,6 +66,15 @@ def test_no_parked_runner_loses_work_and_none_gets_anothers(told):
     assert waits["60 parked: lost"]["ratio"] == 0
     assert waits["60 parked: doubled"]["ratio"] == 0
     assert waits["60 parked: connections held"]["met"]
+
+
+@pytest.mark.timeout(300)
+def test_work_for_one_channel_is_told_to_it_and_to_no_other(told):
+    channels = figures(told, "channels")
+
+    assert channels["60 channels: lost"]["ratio"] == 0
+    assert channels["60 channels: told to others"]["ratio"] == 0
+    assert channels["60 channels: connections held"]["met"]
 
 
 @pytest.mark.timeout(300)

@@ -155,7 +155,10 @@ def test_lines_cut_in_the_middle_of_anything_leave_nothing_behind(hall, served):
 
 @pytest.mark.slow
 def test_a_thousand_idle_channels_cost_little_and_hold_nothing(movable_clock, clock):
-    """Memory each, no database connection, and a job reaches the right one of them at once."""
+    """Memory each, no database connection, and a job reaches the right one of them, long before a poll looks by itself.
+
+    How soon, and how much exactly, is for `manage.py bench channels` to say.
+    """
     many = 1000
     with serving(ASSIZE_CHANNEL_ATTEMPTS="100000") as site, ExitStack() as lines:
         hall = Hall(site, factories.work(), lines)
@@ -172,18 +175,26 @@ def test_a_thousand_idle_channels_cost_little_and_hold_nothing(movable_clock, cl
         until(lambda: is_quiet_for(1.0), 60)
         each = (memory(*workers(site)) - before) / many
 
-        began = time.monotonic()
         job = hall.submit()
         assert wire.hear()["uuid"] == str(job)
-        seconds = time.monotonic() - began
 
         with connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'")
             assert cursor.fetchone()[0] == 0
         assert each < 64 * 1024
-        assert seconds < 1
+        assert not any(readable(line) for line in opened)
         for line in opened:
             line.close()
+
+
+def readable(line: socket.socket) -> bool:
+    """Whether anything was told on it."""
+    line.setblocking(False)
+    try:
+        line.recv(1)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def is_quiet_for(seconds: float) -> bool:
