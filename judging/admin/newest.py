@@ -12,7 +12,7 @@ from judging.admin.filters import SeenSelectFilter
 from judging.admin.timeline import is_uuid
 from judging.models import Delivery, Job, Result
 from judging.rejudging.counting import set_aside
-from judging.states import JobState
+from judging.states import OPEN, JobState
 
 FEW = 2000
 LAST = {"state": "state", "verdict": "result__verdict", "last_attempt": "attempt", "voided_at": "voided_at", "last_job": "id"}
@@ -44,12 +44,25 @@ class StateOfNewest(DropdownFilter):
         """Asked inside the query, so that an older attempt's state never counts.
 
         What few are in is looked up first: where there are none, every submission would be asked for its newest attempt.
+        What many are in is soon met, from the newest job in that state backwards.
         """
         state = self.value()
         if not state:
             return queryset
-        few = state != JobState.COMPLETED
-        return (queryset.filter(id__in=Job.objects.filter(state=state).values("submission")) if few else queryset).filter(state=state)
+        return _near(queryset, state).filter(state=state)
+
+
+def _near(submissions: QuerySet[Any], state: str) -> QuerySet[Any]:
+    """At least those of which some attempt is in this state."""
+    if state == JobState.COMPLETED:
+        return submissions
+    jobs = Job.objects.filter(state=state)
+    # What is open has no index by age; it is few, or soon met.
+    ordered = jobs.order_by() if state in OPEN else jobs.order_by("-created_at")
+    seen = list(ordered.values_list("submission", "created_at")[: FEW + 1])
+    if len(seen) <= FEW:
+        return submissions.filter(id__in={id_ for id_, _ in seen})
+    return submissions if state in OPEN else submissions.filter(created_at__lte=seen[0][1])
 
 
 class VerdictOfNewest(DropdownFilter):
