@@ -15,7 +15,7 @@ from uuid import UUID
 from judging import queue
 from judging.bench import load
 from judging.bench.measure import Figure, Spread, ratio
-from judging.bench.peers import NOT_MEASURED, PEERS, installed
+from judging.bench.peers import NOT_MEASURED, PEERS, installed, measured
 from judging.bench.size import Size
 from judging.bench.waits import submit_to
 
@@ -47,11 +47,11 @@ def verbs(address: str, size: Size) -> Iterator[Figure]:
         milliseconds = Spread.of(sorted(one * 1000 for one in spent)[: max(1, len(spent) * 9 // 10)])
         yield Figure("verbs", name, "ms", milliseconds, None, milliseconds.median)
     ours = statistics.median(clock.spent["claim"]) + statistics.median(clock.spent["report"])
-    for name, (measure, least) in PEERS.items():
+    for name, (_, least) in PEERS.items():
         if not installed(name):
             yield Figure("verbs", f"{name}: {NOT_MEASURED}", "", Spread(0, 0, 0), None, 0)
             continue
-        theirs = measure(address, size.pairs, size.rounds)
+        theirs = measured(name, address, size.pairs, size.rounds)
         sides = Spread.of([1 / ours]), Spread.of([1 / one for one in theirs])
         yield Figure("verbs", f"jobs taken and finished, against {name}", "/s", *sides, ratio(*sides), least=least)
 
