@@ -204,10 +204,13 @@ class VersionPages(Verifying, Watched):
     def shown(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """One version: its package by hash, its document, and how its own submissions fared."""
         title = f"{row.problem.slug} v{row.number}"
-        return {"title": title, "version": row, "props": document(row.props), "verifications": verifications_of(row)}
+        found = verifications_of(row)
+        live = any(tone == "busy" for _, tone, _ in found)
+        return {"title": title, "version": row, "props": document(row.props), "verifications": found, "live": live}
 
 
 def verifications_of(row: ProblemVersion) -> list[tuple[Any, str, str]]:
     """The latest, each with its tone and its summary."""
-    latest = row.verifications.order_by("-created_at")[:MOST_VERIFICATIONS]
-    return [(each, TONES[VerificationState(each.state)], verification.progress(each).summary) for each in latest]
+    latest = list(row.verifications.order_by("-created_at")[:MOST_VERIFICATIONS])
+    found = verification.tallies(latest)
+    return [(each, TONES[VerificationState(each.state)], found[each.id].summary) for each in latest]

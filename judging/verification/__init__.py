@@ -5,12 +5,12 @@ begin       the package's submissions are kept, each with its promise; nothing i
 cancel      nothing more is sent in, and what is open is ended
 
 preview     what a verification would send in
-progress    how far it is, submission by submission
+progress    how far it is, submission by submission; tallies: of many, in numbers
 settled_lanes   the lanes of those that are over: for whoever removes old jobs
 """
 
 from judging.verification.begin import NothingPromised, PackageUnfit, Preview, VerificationBusy, Wanted, begin, preview
-from judging.verification.progress import Progress, progress
+from judging.verification.progress import Progress, Tally, progress, tallies
 from judging.verification.settle import NotToBeCancelled, cancel, settled_lanes
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "PackageUnfit",
     "Preview",
     "Progress",
+    "Tally",
     "VerificationBusy",
     "Wanted",
     "begin",
@@ -26,4 +27,5 @@ __all__ = [
     "preview",
     "progress",
     "settled_lanes",
+    "tallies",
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Count, OuterRef, Subquery
 
 from judging.models import Job, VerdictOnItem, Verification, VerificationItem
 from judging.states import JobState
@@ -22,44 +24,66 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """All rows, and how many of each kind. `over` have a verdict or never will."""
+class Tally:
+    """How many submissions of each kind; `unjudged` never get a verdict."""
 
-    rows: list[Row]
     kept: int
     broken: int
-    skipped: int
-    ended: int
+    unjudged: int
     open: int
+
+    @classmethod
+    def of(cls, by: Mapping[str, int]) -> Tally:
+        """Out of how many are in each state."""
+        return cls(
+            kept=by.get(VerdictOnItem.KEPT, 0),
+            broken=by.get(VerdictOnItem.BROKEN, 0),
+            unjudged=by.get(VerdictOnItem.SKIPPED, 0) + by.get(VerdictOnItem.ENDED, 0),
+            open=by.get(VerdictOnItem.WAITING, 0) + by.get(VerdictOnItem.SENT, 0),
+        )
 
     @property
     def over(self) -> int:
-        return len(self.rows) - self.open
+        """How many have a verdict or never will."""
+        return self.kept + self.broken + self.unjudged
+
+    @property
+    def total(self) -> int:
+        return self.over + self.open
 
     @property
     def summary(self) -> str:
         """What came of it so far, in a sentence."""
         if self.open:
-            return f"{self.over} of {len(self.rows)} compared so far: {self.kept} as promised, {self.broken} not."
-        if self.kept == len(self.rows):
+            return f"{self.over} of {self.total} compared so far: {self.kept} as promised, {self.broken} not."
+        if self.kept == self.total:
             return f"All {self.kept} as promised."
-        unjudged = self.skipped + self.ended
-        return f"{self.kept} as promised, {self.broken} not{f', {unjudged} not judged' if unjudged else ''}."
+        return f"{self.kept} as promised, {self.broken} not{f', {self.unjudged} not judged' if self.unjudged else ''}."
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """All rows, and how many of each kind."""
+
+    rows: list[Row]
+    tally: Tally
+
+
+def tallies(batches: Iterable[Verification]) -> dict[UUID, Tally]:
+    """Of many, in one query."""
+    by: dict[UUID, dict[str, int]] = {batch.id: {} for batch in batches}
+    counted = VerificationItem.objects.filter(verification__in=list(by)).values_list("verification", "state")
+    for batch, state, number in counted.annotate(n=Count("id")).order_by():
+        by[batch][state] = number
+    return {batch: Tally.of(states) for batch, states in by.items()}
 
 
 def progress(batch: Verification) -> Progress:
     """In one query."""
     state = Subquery(Job.objects.filter(id=OuterRef("job")).values("state")[:1])
     items = list(batch.items.annotate(at=state).select_related("submission").order_by("id"))
-    by = Counter(item.state for item in items)
-    return Progress(
-        rows=[Row(item, in_words(item.promise), _now(item)) for item in items],
-        kept=by[VerdictOnItem.KEPT],
-        broken=by[VerdictOnItem.BROKEN],
-        skipped=by[VerdictOnItem.SKIPPED],
-        ended=by[VerdictOnItem.ENDED],
-        open=by[VerdictOnItem.WAITING] + by[VerdictOnItem.SENT],
-    )
+    rows = [Row(item, in_words(item.promise), _now(item)) for item in items]
+    return Progress(rows, Tally.of(Counter(item.state for item in items)))
 
 
 def _now(item: VerificationItem) -> str:

@@ -5,12 +5,14 @@ import json
 import zipfile
 
 import pytest
+from django.contrib.auth.models import User
 from django.urls import reverse
 
+from contests.models import Operator, Organization
 from contests.retention import prune_activities
 from judging import overview, queue
 from judging.errors import LeaseStale
-from judging.models import Job, Lane, ProblemVersion, Submission, Verification, VerificationItem
+from judging.models import Job, Lane, Problem, ProblemVersion, Submission, Verification, VerificationItem
 from judging.queue import Report
 from judging.states import Priority
 from tests import factories
@@ -305,3 +307,18 @@ def test_old_jobs_of_verifications_that_are_over_are_removed_and_what_was_found_
 
     assert prune_activities() == 3
     assert "All 3 as promised." in words(page_of(client, batch))
+
+
+def test_an_operator_of_one_organization_uses_the_pools_it_was_given(staff):
+    house = Organization.objects.create(slug="ours", name="Ours")
+    row = version()
+    Problem.objects.filter(id=row.problem_id).update(organization=house.id)
+    Lane.objects.filter(problem=row.problem_id).update(pools=["hall"])
+    client = staff("judging.view_problemversion", "judging.verify_problemversion", "judging.view_verification")
+    Operator.objects.create(user=User.objects.get(username="ann"), organization=house)
+
+    asked = client.get(address(row)).content.decode()
+    ask(client, row, pools=["theirs"], more="mine")
+
+    assert 'name="pools"' not in asked
+    assert Verification.objects.get().lane.pools == ["hall"]
