@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from judging.bench.scratch import Connection, vacuum
 from judging.models import Job, Lane, Problem, ProblemVersion, StoredFile
-from judging.records import Record, row_digest
+from judging.records import Record, documents_digest, row_digest
 from judging.rows import JobRow, Move, apply
 from judging.rules import head_of
 from judging.states import Priority, RecordType
@@ -61,6 +62,8 @@ class Loaded:
     jobs: dict[UUID, JobRow] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
     last: dict[UUID, int] = field(default_factory=dict)
+    ended: list[dict[str, Any]] = field(default_factory=list)
+    results: list[dict[str, Any]] = field(default_factory=list)
 
     def move(self, kind: RecordType, job: UUID, at: datetime, actor: str, data: dict[str, Any]) -> None:
         """Apply one move and keep its record."""
@@ -138,6 +141,41 @@ def held(straight: Connection, into: Library, count: int, *, by: UUID, begin: da
     _copy(straight, into, threads())
 
 
+def judged(straight: Connection, into: Library, count: int, *, by: UUID, begin: datetime, tries: int = 1, renewals: int = 0) -> None:
+    """So many threads of `tries` judged submissions each, which leave 3 records and one a renewal."""
+
+    def threads() -> Iterator[Loaded]:
+        for place in range(count):
+            thread, at = Loaded(new_id(), into.lanes[place % len(into.lanes)]), begin
+            for _ in range(tries):
+                _submit(thread, into, at)
+                at = _judge(thread, at, by, renewals)
+            yield thread
+
+    _copy(straight, into, threads())
+
+
+def _judge(thread: Loaded, at: datetime, by: UUID, renewals: int) -> datetime:
+    """Hand the thread's newest job out, renew it every quarter of its lease, report it; when it was reported."""
+    job, token, actor = list(thread.jobs)[-1], uuid4(), f"runner:{by}"
+    claimed = at + timedelta(seconds=1)
+    thread.move(RecordType.LEASED, job, claimed, actor, {"token": str(token), "runner": str(by), "granted": 60})
+    for number in range(renewals):
+        thread.move(RecordType.RENEWED, job, claimed + (number + 1) * timedelta(seconds=15), actor, {"token": str(token), "seconds": 60})
+    ended, row = claimed + (renewals + 1) * timedelta(seconds=15), thread.jobs[job]
+    result: dict[str, Any] = {"id": new_id(), "token": token, "verdict": "Accepted", "score": 1.0, "max_score": 1.0, **_DOCUMENTS}
+    said = {"token": str(token), "judged": True, "result": str(result["id"]), "verdict": "Accepted", "score": "1.0", "max_score": "1.0"}
+    thread.move(RecordType.REPORTED, job, ended, actor, said | {"documents": documents_digest(**_DOCUMENTS), "reason": ""})
+    delivery = {"token": token, "job_id": job, "fence": 1, "runner_id": by, "claimed_at": claimed, "ended_at": ended, "ending": "reported"}
+    whose = {"job_id": job, "submission_id": row.submission, "attempt": row.attempt, "runner_id": by}
+    thread.ended.append(delivery)
+    thread.results.append(result | whose | {"infrastructure_failure": False, "created_at": ended})
+    return ended
+
+
+_DOCUMENTS = {"failure_reason": "", "runner_version": "1.0", "extra": '{"tests":[{"no":1,"status":"Accepted","timeMs":12}]}', "props": ""}
+
+
 def _waiting(into: Library, lane: UUID, at: datetime) -> Loaded:
     thread = Loaded(new_id(), lane)
     _submit(thread, into, at)
@@ -154,14 +192,14 @@ def _copy(straight: Connection, into: Library, threads: Iterator[Loaded]) -> Non
     """Write the threads a batch at a time: records, jobs, and all that hangs on them."""
     if straight.info.parameter_status("is_superuser") == "on":
         straight.execute("SET session_replication_role = replica")
-    while batch := [thread for thread, _ in zip(threads, range(_BATCH), strict=False)]:
+    while batch := list(islice(threads, _BATCH)):
         with straight.transaction():
             for table, rows in _tables(into, batch).items():
                 _copy_into(straight, table, rows)
     straight.execute("SET session_replication_role = origin")
     # A server's sweep may have put them to rest before the work was there: nothing here takes the lock it looks for.
     straight.execute("UPDATE judging_lane SET active = true WHERE id = ANY(%s)", [into.lanes])
-    vacuum(straight, "judging_thread", "judging_job", "judging_submission", "judging_ledgerrecord", "judging_delivery")
+    vacuum(straight, "judging_thread", "judging_job", "judging_submission", "judging_ledgerrecord", "judging_delivery", "judging_result")
 
 
 def _tables(into: Library, batch: Sequence[Loaded]) -> dict[str, list[dict[str, Any]]]:
@@ -176,10 +214,15 @@ def _tables(into: Library, batch: Sequence[Loaded]) -> dict[str, list[dict[str, 
         "judging_ledgerrecord": [_record(record) for thread in batch for record in thread.records],
         "judging_job": [_job(job) | {"n": thread.last[job.id]} for thread, job in jobs],
         "judging_delivery": [
-            {"token": job.token, "job_id": job.id, "fence": job.fence, "runner_id": job.runner, "claimed_at": job.claimed_at, "ending": ""}
-            for _, job in jobs
-            if job.token
+            *(
+                {"token": job.token, "job_id": job.id, "fence": job.fence, "runner_id": job.runner, "claimed_at": job.claimed_at}
+                | {"ended_at": None, "ending": ""}
+                for _, job in jobs
+                if job.token
+            ),
+            *(delivery for thread in batch for delivery in thread.ended),
         ],
+        "judging_result": [result for thread in batch for result in thread.results],
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from judging.bench.acts import enqueue, reaper, retag
+from judging.bench.audits import audits
 from judging.bench.channels import channels
 from judging.bench.claims import claims
 from judging.bench.measure import Figure
@@ -35,6 +36,7 @@ SCENARIOS = {
     "enqueue": Scenario("submissions with waking, against submissions without", enqueue),
     "threads": Scenario("the verbs in a queue of ten open jobs a thread, against an empty one beside it", threads),
     "reaper": Scenario("leases that lapse together, claims meanwhile, and the audit of it all", reaper),
+    "audit": Scenario("the whole of `manage.py audit`, over short threads and long ones", audits),
     "pages": Scenario("every list, filter, search and chart of the operators' site over a large installation", pages),
     "verbs": Scenario("the verbs in process, beside other queues where they are installed", verbs),
 }

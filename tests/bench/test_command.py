@@ -38,7 +38,7 @@ def databases_left():
 def told(tmp_path_factory):
     """What the JSON of all scenarios but the claims' many cases says."""
     file = tmp_path_factory.mktemp("bench") / "figures.json"
-    names = ("pairs", "waits", "channels", "retag", "enqueue", "threads", "reaper", "verbs")
+    names = ("pairs", "waits", "channels", "retag", "enqueue", "threads", "reaper", "audit", "verbs")
     done = bench(*names, "--small", "--json", str(file))
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(file.read_text())
