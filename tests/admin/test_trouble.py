@@ -35,7 +35,7 @@ def test_a_machine_that_stands_out_is_named_with_the_way_to_it(client, dusty):
 
     assert "dusty brought no verdict in 10 of its last 10 hand-outs" in words(page)
     assert f"/admin/runners/runner/?q={dusty.fingerprint[:16]}" in page.content.decode()
-    assert "10 / 0 came back, given up" in words(page)
+    assert "Within an hour 10 hand-outs came back without a verdict, 0 jobs were given up." in words(page)
     assert "dusty" in listed
     assert "clean" not in listed
 
