@@ -16,113 +16,25 @@ it is advice, not a verdict.
 from __future__ import annotations
 
 import argparse
-import hashlib
-import importlib
 import json
-import multiprocessing
 import os
 import re
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import time
 import tomllib
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROJECT))
 
 from config import embedded, launch  # noqa: E402 - found by the line above
+from tests.mutant_suite import FEWER, SECONDS, SUITE, Suite  # noqa: E402
+from tests.mutant_texts import KILLERS, Mutant, content_of, copied_tree, mutants  # noqa: E402
 
-PLANTED = PROJECT / "tests" / "mutants"
-KILLERS = PLANTED / "killers.toml"
-SUITE = ["tests/contract/test_postgres.py", "tests/queue", "tests/ledger/test_append_only.py", "tests/machine", "tests/kill"]
-"""The quick and telling ones first: most are noticed by the contract, and the kill tests take longest."""
-SECONDS = 1800
-"""For one run of the suite, which takes two minutes on an idle machine."""
-LIBRARIES = [
-    "django.test",
-    "django.core.management",
-    "django.contrib.admin",
-    "psycopg_pool",
-    "hypothesis.stateful",
-    "pytest_django.plugin",
-    "django.db.backends.postgresql.base",
-    "structlog",
-    "jwt",
-    "msgspec",
-    "unfold",
-    "drf_spectacular.utils",
-    "cryptography.hazmat.primitives.asymmetric.ed25519",
-    "uvicorn",
-    "time_machine",
-    "websockets.sync.client",
-]
-"""Loaded once, for all runs."""
-FORKED = multiprocessing.get_context("fork")
-FEWER = 4
-"""What pytest exits with when a test it was asked for is not there any more."""
-LIKELY = 8
-"""How many tests are asked because of their sentences, before the suite is."""
+SURVIVES = "survives"
 BEGIN, END = "<!-- mutants -->", "<!-- end of mutants -->"
-
-
-@dataclass(frozen=True)
-class Edit:
-    """One text in place of another. A folder means the last of its files that has the text."""
-
-    file: str
-    old: str
-    new: str
-
-    def target(self, tree: Path) -> Path:
-        """The file it goes into. Raises LookupError when the text is not there exactly once."""
-        place = tree / self.file
-        files = sorted(place.glob("*.py"), reverse=True) if place.is_dir() else [place] * place.is_file()
-        found = next((file for file in files if self.old in file.read_text()), None)
-        if found is None or found.read_text().count(self.old) != 1:
-            raise LookupError(f"{self.file} does not have this text exactly once: {self.old!r}")
-        return found
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """The rule that is broken, and by which texts."""
-
-    rule: str
-    edits: tuple[Edit, ...]
-
-    @property
-    def digest(self) -> str:
-        """Another when any of its texts is: what was found of it holds no more."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()
-
-    @property
-    def in_database(self) -> bool:
-        """Whether a database made without it lacks it."""
-        return any("migrations" in edit.file for edit in self.edits)
-
-    @contextmanager
-    def planted(self, tree: Path) -> Iterator[None]:
-        """The tree with the rule broken. Raises LookupError."""
-        before: dict[Path, str] = {}
-        try:
-            for edit in self.edits:
-                file = edit.target(tree)
-                before.setdefault(file, file.read_text())
-                file.write_text(file.read_text().replace(edit.old, edit.new))
-            yield
-        finally:
-            for file, text in before.items():
-                file.write_text(text)
 
 
 @dataclass(frozen=True)
@@ -158,11 +70,11 @@ class Memory:
 
     def is_sound(self, tree: Path) -> bool:
         """Whether the suite passed in this very tree."""
-        return self._found.get("sound") == _content_of(tree)
+        return self._found.get("sound") == content_of(tree)
 
     def keep_sound(self, tree: Path) -> None:
         """The suite has passed in this tree."""
-        self._note("sound", _content_of(tree))
+        self._note("sound", content_of(tree))
 
     def _note(self, of: str, what: str) -> None:
         self._found[of] = what
@@ -178,111 +90,12 @@ class Memory:
         KILLERS.write_text("".join(f"{rule} = {killer}\n" for rule, killer in known))
 
 
-def _words(sentence: str) -> set[str]:
-    """Its words as far as they are compared: of four letters at most, which drops most endings."""
-    return {word[:4] for word in re.findall(r"[a-z]+", sentence.lower()) if len(word) > 2 and word not in {"test", "the", "and"}}
-
-
-def _content_of(tree: Path) -> str:
-    files = sorted(file for file in tree.rglob("*.py") if file != tree / "tests" / "mutants.py")
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
-class Suite:
-    """The suite in the copied tree, with a database that is kept while no mutant has been made part of it."""
-
-    def __init__(self, tree: Path) -> None:
-        self._tree = tree
-        self._database: str | None = None
-        self._tests: list[str] = []
-
-    def likely(self, rule: str) -> list[str]:
-        """The tests whose sentences have most words of this rule, rare words before common ones."""
-        if not self._tests:
-            _, printed = self._pytest([*SUITE, "--collect-only"])
-            listed = dict.fromkeys(line.split("[")[0] for line in printed.splitlines() if "::" in line)
-            self._tests = [test for test in listed if "test_killed_sessions" not in test]  # one sentence, and it takes minutes
-        common = Counter(word for test in self._tests for word in _words(test.split("::")[-1]))
-        weights = {test: sum(1 / common[word] for word in _words(test.split("::")[-1]) & _words(rule)) for test in self._tests}
-        return sorted((test for test in self._tests if weights[test]), key=lambda test: -weights[test])[:LIKELY]
-
-    def run(self, *first: str, planted: Mutant | None = None) -> tuple[int | None, str]:
-        """Its exit code, None when it hung, and what it printed. These tests first; stops at the first failure."""
-        there = [test for test in first if test and (self._tree / test.partition("::")[0]).exists()]
-        code, printed = self._tested(there, planted) if there else (0, "")
-        if code in {0, FEWER}:
-            code, printed = self._tested(SUITE, planted)
-        return code, printed
-
-    def _tested(self, tests: list[str], planted: Mutant | None) -> tuple[int | None, str]:
-        """The database serves again unless a mutant is part of it; one that was made for this mutant serves it again too."""
-        within = planted.digest if planted is not None and planted.in_database else ""
-        database = ["--reuse-db"] if self._database == within else ["--reuse-db", "--create-db"]
-        code, printed = self._pytest([*tests, *database])
-        self._database = within if code in {0, 1, FEWER} else None
-        return code, printed
-
-    def _pytest(self, arguments: list[str]) -> tuple[int | None, str]:
-        """In a process that has all libraries already: to load them takes longer than most tests."""
-        page = self._tree / "printed"
-        process = FORKED.Process(target=_pytest_in, args=(self._tree, page, arguments))
-        process.start()
-        process.join(SECONDS)
-        code = process.exitcode
-        process.kill()
-        process.join()
-        return code, page.read_text(errors="replace") if code is not None else ""
-
-
-def _pytest_in(tree: Path, page: Path, arguments: list[str]) -> None:
-    """Run pytest in the copy, as if this process had begun there; what it prints goes to a file."""
-    with page.open("wb") as printed:
-        for stream in (1, 2):
-            os.dup2(printed.fileno(), stream)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.chdir(tree)
-    os.environ["COLUMNS"] = "400"
-    sys.dont_write_bytecode = False  # the copy is thrown away, and to compile is half of a short run
-    sys.path[:] = [str(tree), *(place for place in sys.path if not Path(place).is_relative_to(PROJECT) or ".venv" in place)]
-    for name in [name for name in sys.modules if name.partition(".")[0] == "config"]:
-        del sys.modules[name]
-    sys.exit(int(pytest.main([*arguments, "-x", "-q", "-rfE", "-m", "not slow", "-p", "no:cacheprovider"])))
-
-
-def mutants(words: list[str]) -> list[Mutant]:
-    """Those whose rule has one of these words; all without any."""
-    found = []
-    for file in sorted(PLANTED.glob("*.toml")):
-        if file == KILLERS:
-            continue
-        for entry in tomllib.loads(file.read_text())["mutant"]:
-            edits = [Edit(one["file"], one["old"], one["new"]) for one in (entry, *entry.get("also", ()))]
-            if not words or any(word in entry["rule"] for word in words):
-                found.append(Mutant(entry["rule"], tuple(edits)))
-    return found
-
-
-@contextmanager
-def copied_tree() -> Iterator[Path]:
-    """A copy of what git knows or would know, to plant in."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=PROJECT, check=True, capture_output=True, text=True
-    )
-    with tempfile.TemporaryDirectory(prefix="assize-mutants-") as folder:
-        for name in filter(None, listed.stdout.split("\0")):
-            source, place = PROJECT / name, Path(folder) / name
-            if source.is_file():
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(source, place)
-        yield Path(folder)
-
-
-def judged(mutant: Mutant, tree: Path, suite: Suite, first: str) -> Verdict:
-    """Plant it, run the suite, say who noticed."""
+def judged(mutant: Mutant, tree: Path, suite: Suite, tests: list[str]) -> Verdict:
+    """Plant it, run these tests, say who noticed."""
     began = time.monotonic()
     try:
         with mutant.planted(tree):
-            code, printed = suite.run(first, *suite.likely(mutant.rule), planted=mutant)
+            code, printed = suite.run(tests, mutant)
     except LookupError as missing:
         return Verdict(mutant, "", str(missing), 0)
     seconds = time.monotonic() - began
@@ -291,7 +104,7 @@ def judged(mutant: Mutant, tree: Path, suite: Suite, first: str) -> Verdict:
     failed = re.search(r"^FAILED (\S+::.+?)(?: - |$)", printed, re.MULTILINE)
     if code == 1 and failed:
         return Verdict(mutant, failed[1], "", seconds)
-    fault = "survives" if code == 0 else f"the suite itself broke: {printed.strip().splitlines()[-1]}"
+    fault = SURVIVES if code in {0, FEWER} else f"the suite itself broke: {printed.strip().splitlines()[-1]}"
     return Verdict(mutant, "", fault, seconds)
 
 
@@ -310,22 +123,26 @@ def write_into(page: Path, text: str) -> None:
 
 def all_judged(planted: list[Mutant], memory: Memory) -> list[Verdict]:
     """One verdict for each that memory has none of. Raises SystemExit when the suite fails without any."""
-    verdicts = []
-    for name in LIBRARIES:
-        importlib.import_module(name)
+    verdicts: dict[Mutant, Verdict] = {}
     with copied_tree() as tree:
         suite = Suite(tree)
         if not memory.is_sound(tree):
-            code, printed = suite.run()
+            code, printed = suite.run(SUITE)
             if code != 0:
                 sys.exit(f"The suite fails without any mutant:\n{printed[-3000:]}")
             memory.keep_sound(tree)
-        for mutant in sorted(planted, key=lambda one: one.in_database):  # a database serves those that are not part of one
-            last = judged(mutant, tree, suite, memory.killers.get(mutant.rule, ""))
-            memory.keep(last)
-            verdicts.append(last)
-            print(f"{last.seconds:5.0f} s  {mutant.rule}: {last.fault.upper() or last.killer}", flush=True)  # noqa: T201
-    return verdicts
+        left = sorted(planted, key=lambda one: one.in_database)  # a database serves those that are not part of one
+        quick = {mutant: suite.there(memory.killers.get(mutant.rule, ""), *suite.likely(mutant.rule)) for mutant in left}
+        for tests_for in (quick, dict.fromkeys(left, SUITE)):
+            for mutant in left:
+                last = judged(mutant, tree, suite, tests_for[mutant])
+                verdicts[mutant] = last
+                memory.keep(last)
+                whole = tests_for[mutant] is SUITE
+                said = last.killer or (last.fault.upper() if whole or last.fault != SURVIVES else "none of the likely ones; see below")
+                print(f"{last.seconds:5.0f} s  {mutant.rule}: {said}", flush=True)  # noqa: T201
+            left = [mutant for mutant in left if verdicts[mutant].fault == SURVIVES]
+    return list(verdicts.values())
 
 
 def options() -> argparse.Namespace:
