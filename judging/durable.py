@@ -31,7 +31,7 @@ def one_statement() -> Iterator[None]:
     Raises StorageBusy, StorageUnavailable.
     """
     # As Django's own `durable` has it: a test case's wrapper is no transaction of ours.
-    blocks: list[Any] = connection.atomic_blocks  # type: ignore[attr-defined]
+    blocks: list[Any] = connection.atomic_blocks
     if blocks and not blocks[-1]._from_testcase:
         raise RuntimeError("a statement that is to be durable cannot run inside a transaction")
     with one_look():

@@ -97,6 +97,5 @@ def measured(name: str, address: str, count: int, rounds: int) -> list[float]:
 
 
 if __name__ == "__main__":
-    _, peer, where, how_many, how_often = sys.argv
-    measure, _ = PEERS[peer]
-    print(json.dumps(measure(where, int(how_many), int(how_often))))  # noqa: T201 - for the process that asked
+    _peer, _where, _count, _rounds = sys.argv[1:]
+    print(json.dumps(PEERS[_peer][0](_where, int(_count), int(_rounds))))  # noqa: T201 - for the process that asked

@@ -14,7 +14,7 @@ from judging.bench.pages import pages
 from judging.bench.pairs import pairs
 from judging.bench.scratch import scratch_database
 from judging.bench.size import Size
-from judging.bench.threads import threads
+from judging.bench.threads import past, threads
 from judging.bench.verbs import verbs
 from judging.bench.waits import waits
 
@@ -35,6 +35,7 @@ SCENARIOS = {
     "retag": Scenario("a lane full of work given to another pool, while runners wait", retag),
     "enqueue": Scenario("submissions with waking, against submissions without", enqueue),
     "threads": Scenario("the verbs in a queue of ten open jobs a thread, against an empty one beside it", threads),
+    "past": Scenario("the verbs behind all that was judged before, against a new installation beside it", past),
     "reaper": Scenario("leases that lapse together, claims meanwhile, and the audit of it all", reaper),
     "audit": Scenario("the whole of `manage.py audit`, over short threads and long ones", audits),
     "pages": Scenario("every list, filter, search and chart of the operators' site over a large installation", pages),

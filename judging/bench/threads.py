@@ -1,4 +1,4 @@
-"""A queue of a hundred thousand open jobs over ten thousand threads, beside an empty one: what each verb costs in both.
+"""A queue of a hundred thousand open jobs over ten thousand threads, or behind millions of judged ones, beside an empty one.
 
 Two databases, a thread with a connection to each, and turn about verb by verb, so that a busy machine is busy for both. In
 the empty one each job that is sent in is taken and judged before the next; in the full one what is taken is the oldest of
@@ -8,7 +8,7 @@ all, as many are open all the time.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -25,6 +25,7 @@ from psycopg.conninfo import conninfo_to_dict
 from judging import queue
 from judging.bench import load
 from judging.bench.measure import WARM, Figure, Spread, ratio
+from judging.bench.population import populate
 from judging.bench.scratch import Connection, direct, scratch_database, use
 from judging.bench.size import Size
 from judging.bench.verbs import Clocked
@@ -46,7 +47,7 @@ round AS (
 assignment AS (
     INSERT INTO contests_assignment (id, round_id, problem_id, slug, position, lane_id)
     SELECT gen_random_uuid(), r.id, l.problem_id, 'p' || l.place, l.place, l.id
-    FROM round r, (SELECT id, problem_id, row_number() OVER (ORDER BY id) AS place FROM judging_lane) l)
+    FROM round r, (SELECT id, problem_id, row_number() OVER (ORDER BY id) AS place FROM judging_lane WHERE id = ANY(%s)) l)
 INSERT INTO contests_participant (id, activity_id, user_id, name, joined_at)
 SELECT gen_random_uuid(), a.id, %s, 'Team', now() FROM activity a RETURNING id
 """
@@ -105,47 +106,63 @@ class Side:
 
 def threads(address: str, size: Size) -> Iterator[Figure]:
     """Every verb's median in the full queue against the empty one's."""
+    name = f"{size.threads * EACH:,} open over {size.threads:,} threads"
+    yield from compared(address, size, name, stock=lambda crowded: side(crowded, size.threads))
+
+
+def past(address: str, size: Size) -> Iterator[Figure]:
+    """Every verb's median behind all that was ever judged against those of a new installation."""
+
+    def stock(crowded: str) -> Side:
+        with direct(crowded) as straight:
+            populate(straight, size.past)
+        return side(crowded, 0)
+
+    yield from compared(address, size, f"{size.past:,} submissions judged before", stock=stock)
+
+
+def compared(address: str, size: Size, name: str, *, stock: Callable[[str], Side]) -> Iterator[Figure]:
+    """The verbs in an empty queue, and in a database of its own that `stock` fills, whose address it is given."""
     durable = _commits_wait()
     with scratch_database(durable=durable, beside="_full") as crowded:
-        full = _side(crowded, size.threads)
+        full = stock(crowded)
         use(str(conninfo_to_dict(address)["dbname"]))
-        empty = _side(address, 0)
+        empty = side(address, 0)
         for _ in range(size.rounds):
             _round(empty, full, max(5, size.times // 2))
-        for side in (empty, full):
-            side.leave()
+        for one in (empty, full):
+            one.leave()
         use(full.database)
     for verb, medians in full.medians.items():
         ours, bare = Spread.of(medians), Spread.of(empty.medians[verb])
-        case = f"{size.threads * EACH:,} open over {size.threads:,} threads: {verb}"
-        yield Figure("threads", case, "ms", ours, bare, ratio(ours, bare), most=MOST)
+        yield Figure("threads", f"{name}: {verb}", "ms", ours, bare, ratio(ours, bare), most=MOST)
 
 
 def _round(empty: Side, full: Side, times: int) -> None:
     """So often all verbs once in each, the one and the other first in turn."""
     for _ in range(WARM):
-        for side in (empty, full):
-            side.once(Clocked())
-    clocks = {id(side): Clocked() for side in (empty, full)}
+        for one in (empty, full):
+            one.once(Clocked())
+    clocks = {id(one): Clocked() for one in (empty, full)}
     for number in range(times):
-        for side in (empty, full) if number % 2 == 0 else (full, empty):
-            side.once(clocks[id(side)])
-    for side in (empty, full):
-        side.keep(clocks[id(side)])
+        for one in (empty, full) if number % 2 == 0 else (full, empty):
+            one.once(clocks[id(one)])
+    for one in (empty, full):
+        one.keep(clocks[id(one)])
 
 
-def _side(address: str, count: int) -> Side:
+def side(address: str, count: int) -> Side:
     """This many threads loaded into the database that is used now, and a participant to ask about them."""
     into, runner = load.library(lanes=_LANES), load.machines(1)[0].id
     user = get_user_model().objects.create_user("team")
     reader = Client(SERVER_NAME="localhost")
     reader.force_login(user)
     with direct(address) as straight:
-        row = straight.execute(_CONTEST, [user.pk]).fetchone()
+        row = straight.execute(_CONTEST, [into.lanes, user.pk]).fetchone()
         assert row is not None
         begin = datetime.now(UTC) - timedelta(hours=1)
         load.queued(straight, into, count, lane_of=lambda place: into.lanes[place % _LANES], begin=begin, siblings=EACH - 1)
-        keys = _keys(straight) or [(f"contestant:{number}", into.lanes[number % _LANES]) for number in range(1000)]
+        keys = (_keys(straight) if count else []) or [(f"contestant:{number}", into.lanes[number % _LANES]) for number in range(1000)]
     hand = ThreadPoolExecutor(1)
     database = hand.submit(_connected).result()
     return Side(database, into, runner, row[0], reader, cycle(keys), hand)
