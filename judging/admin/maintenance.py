@@ -16,7 +16,9 @@ from judging import overview, queue
 from judging.admin.actions import Reason, Said, act, offered
 from judging.admin.pages import Watched
 from judging.marks import spoken
-from judging.models import Installation, Maintenance
+from judging.models import Installation, Job, Maintenance
+from judging.states import JobState
+from runners.clock import Clock
 
 MAINTAIN = "judging.maintain_installation"
 
@@ -29,6 +31,16 @@ class Draining(Reason):
         held = overview.counts().running
         yield f"{held} job{'' if held == 1 else 's'} still held by runners."
         yield f"It closes by itself when nothing runs, or after {spoken(settings.LIMITS.drain.total_seconds())}."
+
+
+class Sweeping(Reason):
+    """Why somebody sweeps by hand, and what there is to do."""
+
+    def effects(self) -> Iterable[object]:
+        """The leases that are over."""
+        over = Job.objects.filter(state=JobState.RUNNING, lease_until__lte=Clock()).count()
+        yield f"{over} lease{'' if over == 1 else 's'} over and not yet taken back."
+        yield "If nothing has swept for minutes, neither cron nor a server's ticker lives: this sweeps once, it does not mend that."
 
 
 def _is(*levels: Maintenance) -> Any:
@@ -47,7 +59,7 @@ def _external_on(row: Installation) -> bool:
 class InstallationPages(Watched):
     """One page about one row."""
 
-    actions_list = ["drain", "close", "reopen", "external_on", "external_off"]
+    actions_list = ["drain", "close", "reopen", "external_on", "external_off", "sweep_now"]
 
     def subject(self, request: HttpRequest) -> Installation:
         """The installation, as it stands."""
@@ -124,6 +136,19 @@ class InstallationPages(Watched):
         """Open every door."""
         queue.switch_maintenance(Maintenance.OPEN, reason=said["reason"])
         return "Open."
+
+    @act(
+        "Sweep now",
+        permission=MAINTAIN,
+        text="What cron does every minute: leases that are over end, and their jobs come back.",
+        submit="Sweep once",
+        form=Sweeping,
+        icon="cleaning_services",
+        then="changelist",
+    )
+    def sweep_now(self, request: HttpRequest, row: Installation, said: Said) -> str:
+        """Sweep once, as the cron line would."""
+        return f"Swept: {queue.sweep()}."
 
     @act(
         "Switch external judging on",

@@ -5,7 +5,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models.functions import Now
 
 from judging import queue
-from judging.models import Installation, Lane, Maintenance
+from judging.models import Installation, Job, Lane, Maintenance
 from runners.models import Runner
 from tests import factories
 from tests.admin.reading import told, words
@@ -167,3 +167,14 @@ def test_the_messages_of_a_switch(client):
     switch(client, "drain")
 
     assert told(client) == ["Draining: nothing more is handed out."]
+
+
+def test_a_sweep_by_hand_brings_a_lapsed_job_back(client, held, clock):
+    clock.forward(seconds=601)
+
+    asked = words(client.get(f"{PAGE}sweep-now/"))
+    switch(client, "sweep-now", reason="cron is dead")
+
+    assert "1 lease over and not yet taken back." in asked
+    assert Job.objects.get(id=held[1].row.id).state == "queued"
+    assert "Swept: 1 returned" in " ".join(told(client))

@@ -58,7 +58,7 @@ ACTS = {
     "judging.Problem": {"publish": "AC"},
     "judging.ProblemVersion": {"verify": "ACJ"},
     "judging.Verification": {"cancel": "ACJ"},
-    "judging.Installation": {"drain": "A", "close": "A", "reopen": "A", "external_on": "A", "external_off": "A"},
+    "judging.Installation": {"drain": "A", "close": "A", "reopen": "A", "external_on": "A", "external_off": "A", "sweep_now": "A"},
     "runners.Runner": {
         "approve": "AC",
         "retag": "AC",
