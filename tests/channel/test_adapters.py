@@ -35,6 +35,10 @@ def test_an_object_without_a_verdict_is_passed_over():
     assert judged(Iteration(0, said("from stdout"), None, files)).verdict == "from stdout"
 
 
+def test_a_verdict_is_found_however_its_name_is_written():
+    assert judged(Iteration(0, r'{"\u0076erdict": "Accepted"}')).verdict == "Accepted"
+
+
 def test_the_last_line_of_stdout_will_do():
     assert judged(Iteration(0, f"compiling\nrunning\n{said('Accepted')}\n")).verdict == "Accepted"
 
