@@ -28,6 +28,7 @@ CHUNK = 50
 MOST_READ = 4 << 20
 MOST_NOTE = 2000
 GONE = "its result is gone"
+NOT_COMPARED = "judged, but what its runner left could not be read"
 
 
 def verify(most: int = CHUNK) -> int:
@@ -155,8 +156,10 @@ def _end_some(batch: Verification, most: int) -> int:
     with one_look():
         judged = list(_judged(batch)[:most])
     compared = sum(_safely(compare, item) for item in judged)
-    if not jobs and not judged:
+    if not jobs:
         with one_transaction():
+            # What cannot be read now keeps nobody waiting: it is over.
+            batch.items.filter(state=VerdictOnItem.SENT).update(state=VerdictOnItem.ENDED, note=NOT_COMPARED)
             Verification.objects.filter(id=batch.id, state=VerificationState.CANCELLING).update(state=VerificationState.CANCELLED)
     return len(jobs) + compared
 

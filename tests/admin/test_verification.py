@@ -6,12 +6,14 @@ import zipfile
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.storage import default_storage
 from django.urls import reverse
 
 from contests.models import Operator, Organization
 from contests.retention import prune_activities
 from judging import overview, queue
 from judging.errors import LeaseStale
+from judging.files import blob_name
 from judging.models import Job, Lane, Problem, ProblemVersion, Submission, Verification, VerificationItem
 from judging.queue import Report
 from judging.states import Priority
@@ -191,6 +193,24 @@ def test_cancelled_it_ends_what_waits_and_what_is_held_and_sends_nothing_more_in
     assert sorted(states(batch).values()) == ["ended", "ended", "skipped"]
     with pytest.raises(LeaseStale):
         queue.report(held.row.id, Report(verdict="Accepted"), token=held.row.token, runner=box.id)
+
+
+def test_what_a_runner_left_and_the_storage_lost_is_tried_again_until_somebody_cancels(client):
+    files = {name: text for name, text in STANDARD.items() if "bad" not in name and "slow" not in name}
+    batch = begun(client, version(files))
+    box = factories.box()
+    job = factories.claimed(box)
+    left = factories.stored_file(b"{}", name="details", uploaded_by=box.id)
+    default_storage.delete(blob_name(left.sha256))
+    queue.report(job.row.id, Report(verdict="Accepted", files=(("details", left.id),)), token=job.row.token, runner=box.id)
+
+    queue.sweep()
+    before = states(batch)
+    client.post(reverse("admin:judging_verification_change", args=[batch.id]).replace("change/", "cancel/"), {"reason": "lost"})
+    queue.sweep()
+    batch.refresh_from_db()
+
+    assert (before, states(batch), batch.state) == ({"accepted/good.py": "sent"}, {"accepted/good.py": "ended"}, "cancelled")
 
 
 def test_it_is_repeated_by_asking_again_but_not_while_one_goes_on(client):
