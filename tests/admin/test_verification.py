@@ -12,9 +12,10 @@ from django.urls import reverse
 from contests.models import Operator, Organization
 from contests.retention import prune_activities
 from judging import overview, queue
+from judging.audit import Scope, audit
 from judging.errors import LeaseStale
 from judging.files import blob_name
-from judging.models import Job, Lane, Problem, ProblemVersion, Submission, Verification, VerificationItem
+from judging.models import AuditResult, AuditScope, Job, Lane, Problem, ProblemVersion, Submission, Verification, VerificationItem
 from judging.queue import Report
 from judging.states import Priority
 from tests import factories
@@ -211,6 +212,16 @@ def test_what_a_runner_left_and_the_storage_lost_is_tried_again_until_somebody_c
     batch.refresh_from_db()
 
     assert (before, states(batch), batch.state) == ({"accepted/good.py": "sent"}, {"accepted/good.py": "ended"}, "cancelled")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_ledger_explains_all_of_it(client):
+    batch = begun(client, version())
+    judge(factories.box(), {"good.py": "Accepted", "bad.py": "Wrong answer", "slow.cpp": "Time limit exceeded"})
+
+    outcome = audit(Scope(AuditScope.LANES, lanes=(batch.lane_id,)))
+
+    assert (outcome.result, outcome.threads) == (AuditResult.EQUAL, 3)
 
 
 def test_it_is_repeated_by_asking_again_but_not_while_one_goes_on(client):
