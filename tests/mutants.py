@@ -3,6 +3,7 @@
     python tests/mutants.py                    all of them
     python tests/mutants.py sweep lock         those whose rule has one of these words
     python tests/mutants.py --resume           those an earlier run has not reached, or that nothing noticed
+    python tests/mutants.py --known            none: tell what the runs so far found
     python tests/mutants.py --write docs/contract.md    and put the table there
 
 Each lies in tests/mutants/*.toml as a rule and a text in place of another. It is planted in a copy of the tree, never
@@ -150,6 +151,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="only rules with one of these words")
     parser.add_argument("--resume", action="store_true", help="take what an earlier run noticed as it is")
+    parser.add_argument("--known", action="store_true", help="run nothing: tell what was found so far")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="put the table into this page")
     return parser.parse_args()
 
@@ -161,12 +163,15 @@ def main() -> int:
     folder = launch.data_folder() / "mutants"  # no other run's databases lie there
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["ASSIZE_DATA"] = str(folder)
-    if not os.environ.get("DATABASE_URL"):
-        embedded.export(folder / "postgres-test", durable=False)
-    memory = Memory(folder / "found.json", anew=not asked.resume and not asked.words)
+    memory = Memory(folder / "found.json", anew=not (asked.resume or asked.known or asked.words))
     planted = mutants(asked.words)
-    known = {mutant: verdict for mutant in planted if asked.resume and (verdict := memory.verdict(mutant))}
+    known = {mutant: verdict for mutant in planted if (asked.resume or asked.known) and (verdict := memory.verdict(mutant))}
     left = [mutant for mutant in planted if mutant not in known]
+    if asked.known:
+        known |= {mutant: Verdict(mutant, "", "not noticed by any run so far", 0) for mutant in left}
+        left = []
+    if left and not os.environ.get("DATABASE_URL"):
+        embedded.export(folder / "postgres-test", durable=False)
     known |= {verdict.mutant: verdict for verdict in (all_judged(left, memory) if left else [])}
     verdicts = [known[mutant] for mutant in planted]
     print(f"\n{table(verdicts)}")  # noqa: T201
