@@ -102,9 +102,12 @@ def judged(mutant: Mutant, tree: Path, suite: Suite, tests: list[str]) -> Verdic
     seconds = time.monotonic() - began
     if code is None:
         return Verdict(mutant, "", f"not decided within {SECONDS} s", seconds)
-    failed = re.search(r"^FAILED (\S+::.+?)(?: - |$)", printed, re.MULTILINE)
-    if code == 1 and failed:
-        return Verdict(mutant, failed[1], "", seconds)
+    # The contract's audit after each case is an error of the case, unless nothing works: then no case has passed before it.
+    noticed = re.search(r"^FAILED (\S+::.+?)(?: - |$)", printed, re.MULTILINE)
+    if noticed is None and re.search(r"^\d+ passed", printed, re.MULTILINE):
+        noticed = re.search(r"^ERROR (\S+::.+?)(?: - |$)", printed, re.MULTILINE)
+    if code == 1 and noticed:
+        return Verdict(mutant, noticed[1], "", seconds)
     fault = SURVIVES if code in {0, FEWER} else f"the suite itself broke: {printed.strip().splitlines()[-1]}"
     return Verdict(mutant, "", fault, seconds)
 
