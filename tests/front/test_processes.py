@@ -1,5 +1,6 @@
 """Several processes, and the end of one."""
 
+import gc
 import http.client
 import os
 import socket
@@ -12,6 +13,7 @@ import httpx
 import pytest
 
 from config import launch
+from config.front.life import settle
 from tests.front.conftest import PROJECT, serving, until
 
 
@@ -162,3 +164,11 @@ def test_a_killed_master_leaves_no_worker_that_holds_its_port():
         site.process.wait()
 
         until(lambda: _status(site.port) is None, 12)
+
+
+def test_what_lives_as_long_as_the_process_is_not_walked_by_the_collector():
+    try:
+        settle()
+        assert gc.get_freeze_count() > 50_000
+    finally:
+        gc.unfreeze()
