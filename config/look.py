@@ -45,6 +45,7 @@ GROUPS: tuple[tuple[str, tuple[Item, ...]], ...] = (
             ("Rounds", "timer", "contests_round_changelist", "contests.view_round"),
             ("Assignments", "assignment", "contests_assignment_changelist", "contests.view_assignment"),
             ("Participants", "groups", "contests_participant_changelist", "contests.view_participant"),
+            ("Final results", "verified", "contests_publication_changelist", "contests.view_publication"),
             ("Organizations", "apartment", "contests_organization_changelist", "contests.view_organization"),
         ),
     ),

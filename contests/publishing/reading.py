@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from contests.models import Activity, Participant, Publication
 from contests.publishing.results import digest, results
@@ -15,13 +15,14 @@ from judging.errors import NotFound
 def published_in(user: User, slug: str, *, everything: bool, only: UUID | None) -> QuerySet[Publication]:
     """An activity's publications, newest first, for who takes part; `everything` as in contests.taking_part.
 
-    Raises NotFound for an activity that is not theirs to read, as for an unknown one.
+    Raises NotFound for an activity that is not theirs to read, as for an unknown one, and after as much work.
     """
-    activity = Activity.objects.filter(slug=slug).first()
+    found = Activity.objects.filter(slug=slug)
+    if not everything or only is not None:
+        takes_part = Q(id__in=Participant.objects.filter(user=user).values("activity"))
+        found = found.filter(takes_part | Q(organization=only) if everything else takes_part)
+    activity = found.first()
     if activity is None:
-        raise NotFound
-    operates = everything and only in (None, activity.organization_id)
-    if not operates and not Participant.objects.filter(activity=activity, user=user).exists():
         raise NotFound
     return Publication.objects.filter(activity=activity)
 

@@ -48,6 +48,8 @@ DOORS = {
         "GET ours-cup/submissions/{submission}?waitSeconds=20",
         "GET ours-cup/submissions/{job}",
     ],
+    "api/v1/activities/<slug:slug>/publications": ["GET {slug}/publications"],
+    "api/v1/activities/<slug:slug>/publications/<int:number>": ["GET {slug}/publications/1"],
     "api/v1/submissions/<uuid:submission>/rejudge": ["POST /api/v1/submissions/{submission}/rejudge"],
     "api/v1/submissions/<uuid:submission>/attempts/<uuid:job>/cancel": [
         "POST /api/v1/submissions/{submission}/attempts/{job}/cancel",
