@@ -48,6 +48,7 @@ KEY = b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
 def besieged(movable_clock, tmp_path_factory):
     """A server with a log of its own."""
     with serving(log=tmp_path_factory.mktemp("besieged") / "log", ASSIZE_CHANNEL_ATTEMPTS="100000") as site:
+        until(lambda: "Application startup complete" in site.logged, 30)
         yield site
 
 
@@ -132,7 +133,7 @@ def test_a_message_in_tiny_pieces_takes_no_more_than_its_length(hall, besieged):
         pieces = frame(Opcode.CONT, b"  ", fin=False) * 10_000
         line.sendall(pieces * 5)
         before = memory(worker)
-        line.sendall(pieces * 45)
+        line.sendall(pieces * 25)
         line.sendall(frame(Opcode.PING, b"read so far"))
         line.settimeout(60)
         assert line.recv(100).endswith(b"read so far")
@@ -169,11 +170,11 @@ def test_half_a_character_is_told_from_a_whole_one_and_from_a_backslash():
         assert read.error == meant, written
 
 
-def test_thousands_of_messages_at_once_are_answered_one_by_one_while_others_are_served(hall):
+def test_a_thousand_messages_at_once_are_answered_one_by_one_while_others_are_served(hall):
     bystander = hall.connect(hall.runner())
     job = hall.running(bystander)
     hasty = hall.connect(hall.runner())
-    unknown = [uuid4() for _ in range(2000)]
+    unknown = [uuid4() for _ in range(1000)]
 
     for one in unknown:
         hasty.say("canceled", job=one)
@@ -346,6 +347,47 @@ def test_work_in_other_hands_is_looked_for_again_soon_though_nobody_tells(hall):
 
     # Sooner than a poll looks again by itself, which takes it twenty seconds.
     assert wire.hear(10)["uuid"] == str(job)
+
+
+FAREWELLS = {
+    "a reason": b"\x88\x85\x00\x00\x00\x00\x03\xe8bye",
+    "nothing": b"\x88\x80\x00\x00\x00\x00",
+    "half a code": b"\x88\x81\x00\x00\x00\x00\x03",
+    "no such code": b"\x88\x82\x00\x00\x00\x00\x00\x01",
+    "a reason that is no UTF-8": b"\x88\x83\x00\x00\x00\x00\x03\xe8\xff",
+    "a ping that is too long": b"\x89\xfe\x00\x7e\x00\x00\x00\x00" + b"x" * 126,
+    "a ping in pieces": b"\x09\x81\x00\x00\x00\x00x",
+}
+
+
+@pytest.mark.parametrize("farewell", FAREWELLS.values(), ids=FAREWELLS)
+def test_a_farewell_of_any_kind_ends_a_poll_and_leaves_nothing(hall, besieged, farewell):
+    before = besieged.logged
+    with handshake(hall, hall.runner()) as line:
+        line.settimeout(15)
+        line.sendall(frame(Opcode.TEXT, b'{"event": "ready", "poll_timeout": 60}') + farewell + b"garbage" * 100)
+        told = line.recv(1000)
+        while line.recv(1000):
+            continue
+
+    assert told[0] == 0x88
+    until(lambda: not lines_at(besieged.port))
+    until(is_quiet)
+    assert besieged.logged == before
+
+
+def test_a_line_that_is_closed_on_one_side_is_taken_for_a_hang_up_and_loses_no_work(hall, besieged):
+    job = hall.submit()
+    with handshake(hall, hall.runner()) as line:
+        line.settimeout(15)
+        line.sendall(frame(Opcode.TEXT, b'{"event": "ready", "poll_timeout": 60}'))
+        line.shutdown(socket.SHUT_WR)
+        while line.recv(1000):
+            continue
+
+    until(lambda: stored(job).state == "queued" or stored(job).heard)
+    if stored(job).state == "queued":
+        assert hall.connect(hall.runner()).ask("ready")["uuid"] == str(job)
 
 
 def test_numbers_and_names_that_are_none_change_nothing(hall):
