@@ -171,7 +171,7 @@ def main() -> int:
     known = {mutant: verdict for mutant in planted if (asked.resume or asked.known) and (verdict := memory.verdict(mutant))}
     left = [mutant for mutant in planted if mutant not in known]
     if asked.known:
-        known |= {mutant: Verdict(mutant, "", "not noticed by any run so far", 0) for mutant in left}
+        known |= {mutant: Verdict(mutant, "", "no run has come to it yet, or none noticed it", 0) for mutant in left}
         left = []
     if left and not os.environ.get("DATABASE_URL"):
         embedded.export(folder / "postgres-test", durable=False)
