@@ -23,7 +23,7 @@ _BLANKS = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _STRING_OR_BLANKS = re.compile(rf"{_STRING.pattern}|[ \t\n\r]+", re.DOTALL)
 _LONG_NUMBER = re.compile(rf"[0-9]{{{DIGITS + 1}}}")
-_BRACKET = re.compile(r"[\[\]{}]")
+_STRING_OR_BRACKET = re.compile(rf"{_STRING.pattern}|[\[\]{{}}]", re.DOTALL)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _RAW_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -93,8 +93,10 @@ def must_be_shallow(text: str) -> None:
     if text.count("[") + text.count("{") <= DEPTH:
         return
     depth = 0
-    for bracket in _BRACKET.findall(_STRING.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
+    # One at a time: what is too deep is known after a few, however many megabytes follow.
+    for found in _STRING_OR_BRACKET.finditer(text):
+        met = text[found.start()]
+        depth += 1 if met in "[{" else -1 if met in "]}" else 0
         if depth > DEPTH:
             raise NotJson(f"It is nested deeper than {DEPTH} levels.")
 

@@ -39,7 +39,8 @@ class Rejudging(models.Model):
     """One decision to judge many submissions again. `by` is the ledger's name for who made it; `chosen` says how, in words.
 
     `organization` is that of an operator who belongs to one, None for those who do not. `aside`: results do not count
-    until it is applied. `priority` is the class of its attempts where they are not urgent, None: that of rejudges. `repeats` is how many attempts each submission gets, one after the other.
+    until it is applied. `priority` is the class of its attempts where they are not urgent, None: that of rejudges.
+    `repeats` is how many attempts each submission gets, one after the other.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

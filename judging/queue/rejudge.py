@@ -17,7 +17,8 @@ from runners.keys import new_id
 def rejudge(submission: UUID, *, by: str, reason: str, urgent: bool = False, priority: Priority | None = None) -> UUID:
     """Open the next attempt and answer its job's id; a waiting sibling is superseded by it.
 
-    `urgent` puts it before everything else; `priority` is its class otherwise, None: that of rejudges. Raises NotFound for an unknown or deleted submission.
+    `urgent` puts it before everything else; `priority` is its class otherwise, None: that of rejudges.
+    Raises NotFound for an unknown or deleted submission.
     """
     with one_transaction():
         thread = Submission.objects.filter(id=submission, deleted_at=None).values_list("thread", flat=True).first()
