@@ -3,6 +3,7 @@
 Nothing is stopped for an audit and nothing is repaired by it.
 
 snapshot   one consistent look at the ledger and the tables, thread by thread
+streams    what is read of each, and which values come of it
 run        `audit` and `explain`
 crossing   what must be unique or known across threads
 proof      what audits have shown: `last_audit`, `shown`, `proof_of`, `results_are_proved`

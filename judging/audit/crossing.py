@@ -1,4 +1,4 @@
-"""What must be unique or known in the whole ledger, whatever thread it stands in (I4, I5)."""
+"""What must be unique or known in the whole ledger, whatever thread it stands in (I4, I5), and moments nobody can read."""
 
 from __future__ import annotations
 
@@ -79,7 +79,6 @@ CROSSINGS = (
     ),
 )
 
-
 _MOMENTS = {
     "SELECT r.thread, r.n, r.job, '{0}', r.{0}::text FROM judging_ledgerrecord r WHERE {1}(r.{0})": ["at"],
     "SELECT t.id, t.n, t.head, 'thread.{0}', t.{0}::text FROM judging_thread t WHERE {1}(t.{0})": ["last_at", "head_created_at"],
@@ -93,6 +92,7 @@ _MOMENTS = {
     "SELECT s.thread_id, 0, r.job_id, 'result.{0}', r.{0}::text FROM judging_result r JOIN judging_submission s ON s.id = r.submission_id "
     "WHERE {1}(r.{0})": ["created_at"],
 }  # fmt: skip
+"""Queries as the rules' above, for each of these columns, which takes the place of {0}; the condition that of {1}."""
 _IMPOSSIBLE = "NOT tstzrange('0001-01-02', '9999-12-31') @> "
 
 
@@ -103,10 +103,8 @@ def impossible_moments() -> Iterator[Divergence]:
             for column in columns:
                 cursor.execute(query.format(column, _IMPOSSIBLE))
                 for thread, n, job, named, found in cursor.fetchall():
-                    words = "a moment that no clock shows"
-                    yield Divergence(
-                        Kind.TABLE, words, Place(thread, n, job), Difference(named, "a moment between the years 1 and 9999", found)
-                    )
+                    difference = Difference(named, "a moment between the years 1 and 9999", found)
+                    yield Divergence(Kind.TABLE, "a moment that no clock shows", Place(thread, n, job), difference)
 
 
 def breaches(told: Collection[UUID]) -> Iterator[Divergence]:

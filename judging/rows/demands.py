@@ -6,8 +6,8 @@ from judging.ids import id_text
 from judging.rows.row import Illegal, JobRow, Move
 from judging.states import JobState
 
-_RUNNING = JobState.RUNNING
 # A member asked of its enumeration is looked up through the class every time, and this is asked for every record.
+_RUNNING = JobState.RUNNING
 
 
 def require(condition: object, words: str) -> None:
