@@ -1,6 +1,6 @@
 """How an operator acts: a dialog asks for the reason, and its POST calls one verb.
 
-An Unfold action without a dialog runs on GET, so acts are made by nothing but these two decorators.
+An Unfold action without a dialog runs on GET, so acts are made by nothing but `act` and, for many rows, those of `ticked`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from typing import Any, TypeVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.enums import ActionVariant
@@ -39,10 +37,6 @@ class Secret:
 Done = str | Secret
 Act = Callable[[Any, HttpRequest, Any, Said], Done]
 """(page, request, row or None, what the form says) -> what was done, in a sentence. May raise a Refusal."""
-Reading = Callable[[Any, HttpRequest, list[Any]], HttpResponseBase]
-"""(page, request, rows) -> a file made of them."""
-
-MOST_AT_ONCE = 200
 REASON_LENGTH = 500
 
 
@@ -69,6 +63,23 @@ class Reason(Dialog):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What must be allowed, and what is said and asked before it is done."""
+
+    title: str
+    permission: str
+    text: str
+    submit: str
+    form: type[Dialog]
+    variant: ActionVariant
+
+    @property
+    def words(self) -> dict[str, str]:
+        """As the templates want them."""
+        return {"title": self.title, "text": self.text, "submit": self.submit, "variant": self.variant.value}
+
+
 def actor(request: HttpRequest) -> str:
     """How the ledger calls whoever acts here."""
     return f"user:{request.user.pk}"
@@ -93,91 +104,36 @@ def act(
     The permission is checked, the row looked up as its page would, and a refusal told with its code.
     """
 
+    asking = Asking(title, permission, text, submit, form, variant)
+
     def decorate(verb: Act) -> Callable[..., HttpResponse]:
         @wraps(verb)
         def run(page: Any, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
             row = _row(page, request, object_id, permission)
             if shared and page.organization(request) is not None:
                 raise PermissionDenied
-            posted = request.method == "POST"
-            said = form(request.POST, request.FILES, request=request, row=row) if posted else form(request=request, row=row)
-            if not posted or not said.is_valid():
-                asked = {"dialog": {"title": title, "text": text, "submit": submit, "variant": variant.value}, "form": said, "row": row}
-                return TemplateResponse(request, "operators/dialog.html", asked)
-            done = _do(verb, page, request, row, said.cleaned_data)
-            if isinstance(done, Secret):
-                return TemplateResponse(request, "operators/secret.html", {"secret": done, "next": _next(page, row, then)})
-            return _go(request, _next(page, row, then))
+            return _ask_or_do(verb, page, request, row, asking=asking, then=then)
 
-        return _described(
+        return described(
             run, title, permission, shared=shared, fits=fits, icon=icon, variant=variant, url_path=verb.__name__.replace("_", "-"), attrs={}
         )
 
     return decorate
 
 
-def bulk_act(
-    title: str, *, permission: str, text: str, submit: str, form: type[Dialog] = Reason, variant: ActionVariant = ActionVariant.DEFAULT
-) -> Callable[[Act], Callable[..., HttpResponse | None]]:
-    """An act on the rows that were ticked in a list: one page asks for all, each row is done by itself."""
-
-    def decorate(verb: Act) -> Callable[..., HttpResponse | None]:
-        @wraps(verb)
-        def run(page: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-            if not request.user.has_perm(permission):
-                raise PermissionDenied
-            rows = list(queryset[:MOST_AT_ONCE])
-            confirmed = "confirmed" in request.POST
-            said = form(request.POST if confirmed else None, request=request, row=rows)
-            if confirmed and said.is_valid():
-                for row in rows:
-                    _do(verb, page, request, row, said.cleaned_data, name=f"{row}: ")
-                return None
-            dialog = {"title": title, "text": text, "submit": submit, "variant": variant.value}
-            return _ask_about_many(page, request, rows, verb.__name__, {"dialog": dialog, "form": said})
-
-        return _described(run, title, permission)
-
-    return decorate
-
-
-def joint_act(
-    title: str, *, permission: str, text: str, submit: str, form: type[Dialog] = Reason, variant: ActionVariant = ActionVariant.DEFAULT
-) -> Callable[[Act], Callable[..., HttpResponse | None]]:
-    """As bulk_act, but the verb is called once, with all the ticked rows."""
-
-    def decorate(verb: Act) -> Callable[..., HttpResponse | None]:
-        @wraps(verb)
-        def run(page: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-            if not request.user.has_perm(permission):
-                raise PermissionDenied
-            rows = list(queryset[:MOST_AT_ONCE])
-            confirmed = "confirmed" in request.POST
-            said = form(request.POST if confirmed else None, request=request, row=rows)
-            if confirmed and said.is_valid():
-                _do(lambda page, request, _, said: verb(page, request, rows, said), page, request, None, said.cleaned_data)
-                return None
-            dialog = {"title": title, "text": text, "submit": submit, "variant": variant.value}
-            return _ask_about_many(page, request, rows, verb.__name__, {"dialog": dialog, "form": said})
-
-        return _described(run, title, permission)
-
-    return decorate
-
-
-def reading_act(title: str, *, permission: str) -> Callable[[Reading], Callable[..., HttpResponseBase]]:
-    """A file made of the ticked rows. It changes nothing, so nothing is asked; as every act on many it is posted."""
-
-    def decorate(verb: Reading) -> Callable[..., HttpResponseBase]:
-        @wraps(verb)
-        def run(page: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase:
-            if not request.user.has_perm(permission):
-                raise PermissionDenied
-            return verb(page, request, list(queryset[:MOST_AT_ONCE]))
-
-        return _described(run, title, permission, dialog=None, reads=True)
-
-    return decorate
+def _ask_or_do(verb: Act, page: Any, request: HttpRequest, row: Model | None, *, asking: Asking, then: str) -> HttpResponse:
+    """The dialog, until it is confirmed with all that it asks for."""
+    if request.method == "POST":
+        said = asking.form(request.POST, request.FILES, request=request, row=row)
+    else:
+        said = asking.form(request=request, row=row)
+    if not said.is_valid():
+        return TemplateResponse(request, "operators/dialog.html", {"dialog": asking.words, "form": said, "row": row})
+    done = do(verb, page, request, row, said.cleaned_data)
+    address = _next(page, row, then)
+    if isinstance(done, Secret):
+        return TemplateResponse(request, "operators/secret.html", {"secret": done, "next": address})
+    return _go(request, address)
 
 
 def offered(actions: Sequence[Any], request: HttpRequest, row: Any) -> list[Any]:
@@ -191,7 +147,7 @@ def _concerns(method: Any, request: HttpRequest) -> bool:
     return not method.shared or site.organization(request) is None
 
 
-def _described(run: B, title: str, permission: str, **more: Any) -> B:
+def described(run: B, title: str, permission: str, **more: Any) -> B:
     """The marks by which Unfold, Django and our pages find an action's name, button and dialog.
 
     Not Unfold's `allowed_permissions`: its check would look our permissions up in a database that may not be there yet.
@@ -218,7 +174,7 @@ def _row(page: Any, request: HttpRequest, object_id: str | None, permission: str
     return row
 
 
-def _do(verb: Act, page: Any, request: HttpRequest, row: Model | None, said: Said, *, name: str = "") -> Done | None:
+def do(verb: Act, page: Any, request: HttpRequest, row: Model | None, said: Said, *, name: str = "") -> Done | None:
     """Call the verb; say what came of it, and note it among the operators' deeds. None when it was refused."""
     try:
         done = verb(page, request, row, said)
@@ -243,16 +199,3 @@ def _go(request: HttpRequest, address: str) -> HttpResponse:
     if request.headers.get("HX-Request"):
         return HttpResponse(headers={"HX-Redirect": address})
     return HttpResponseRedirect(address)
-
-
-def _ask_about_many(page: Any, request: HttpRequest, rows: list[Any], action: str, asked: dict[str, Any]) -> HttpResponse:
-    context = page.admin_site.each_context(request) | asked
-    chosen = {
-        "rows": rows,
-        "labels": [page.label(row) for row in rows],
-        "opts": page.opts,
-        "title": asked["dialog"]["title"],
-        "action": action,
-        "checkbox": ACTION_CHECKBOX_NAME,
-    }
-    return TemplateResponse(request, "operators/many.html", context | chosen)

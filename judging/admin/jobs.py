@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RangeDateTimeFilter
@@ -17,23 +16,19 @@ from unfold.enums import ActionVariant
 from unfold.views import ChangeList
 
 from judging import marks, overview, queue
-from judging.admin.actions import Reason, Said, act, actor, bulk_act, joint_act
+from judging.admin.actions import Reason, Said, act, actor
 from judging.admin.filters import SeenSelectFilter
-from judging.admin.listed import ask_about_all, back_to, listed
 from judging.admin.newest import HeldBy
-from judging.admin.pages import FoundById
-from judging.admin.priorities import MOST_MOVED, Class, ClassOfMany, move_all
-from judging.admin.rejudging import EACH_AGAIN, REJUDGE, Rejudge, RejudgeMany, begin, in_words
+from judging.admin.priorities import Prioritising, is_open
+from judging.admin.rejudging import EACH_AGAIN, REJUDGE, Rejudge, RejudgeMany, begin
 from judging.admin.standing import standing
 from judging.admin.swearing import Sworn
+from judging.admin.ticked import bulk_act, joint_act
 from judging.admin.timeline import history_of
 from judging.models import Job
-from judging.states import OPEN, JobState
+from judging.states import JobState
 from judging.waiting import URGENT
 from runners.clock import Clock
-
-PRIORITISE = "judging.cancel_job"
-SOONER_OR_LATER = "Jobs in an earlier class are handed out first; within a thread age still decides. What is over stays as it is."
 
 
 class JobList(ChangeList):
@@ -60,14 +55,6 @@ class EndNow(Reason):
             yield format_html("{} holds it now; its lease token is retired, and whatever it still reports is refused.", self.row.runner)
 
 
-def _number(text: str | None) -> int:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else 0
-
-
-def _is_open(job: Job) -> bool:
-    return job.state in OPEN
-
-
 def _is_held(job: Job) -> bool:
     return job.state == JobState.RUNNING
 
@@ -77,7 +64,7 @@ def _counts(job: Job) -> bool:
 
 
 @admin.register(Job)
-class JobPages(FoundById):
+class JobPages(Prioritising):
     """Every attempt at judging a submission."""
 
     change_form_template = "operators/job.html"
@@ -97,10 +84,6 @@ class JobPages(FoundById):
     list_before_template = "operators/listed_jobs.html"
     actions = ["rejudge_many", "prioritise_many", "cancel_many"]
     actions_detail = ["rejudge", "give_back", "prioritise", "cancel", "void"]
-
-    def get_custom_urls(self) -> Any:
-        """Another class for everything that is listed."""
-        return (("prioritise-listed/", "judging_job_prioritise_listed", self.prioritise_listed),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         """Jobs with all that a row shows."""
@@ -164,7 +147,7 @@ class JobPages(FoundById):
         form=EndNow,
         icon="block",
         variant=ActionVariant.DANGER,
-        fits=_is_open,
+        fits=is_open,
     )
     def cancel(self, request: HttpRequest, row: Job, said: Said) -> str:
         """End an open job."""
@@ -197,20 +180,6 @@ class JobPages(FoundById):
         queue.give_back(row.id, by=actor(request), reason=said["reason"])
         return "The job is back in the queue."
 
-    @act(
-        "Change priority",
-        permission=PRIORITISE,
-        text="The job moves to another class; within its thread its age still decides.",
-        submit="Change it",
-        form=Class,
-        icon="low_priority",
-        fits=_is_open,
-    )
-    def prioritise(self, request: HttpRequest, row: Job, said: Said) -> str:
-        """Move an open job to another class."""
-        queue.prioritise(row.id, said["priority"], by=actor(request), reason=said["reason"])
-        return f"The job is {said['priority'].name.lower()} now."
-
     @joint_act(
         "Rejudge the submissions of the selected jobs", permission=REJUDGE, text=EACH_AGAIN, submit="Rejudge these", form=RejudgeMany
     )
@@ -218,31 +187,6 @@ class JobPages(FoundById):
         """Begin a rejudging of what these jobs were attempts at."""
         made = begin(request, list(dict.fromkeys(row.submission_id for row in rows)), said, chosen=f"{len(rows)} jobs ticked in the list")
         return format_html("{} began.", marks.link(made, "The rejudging"))
-
-    @joint_act("Change priority of the selected jobs", permission=PRIORITISE, text=SOONER_OR_LATER, submit="Change them", form=ClassOfMany)
-    def prioritise_many(self, request: HttpRequest, rows: list[Job], said: Said) -> str:
-        """Move each of the chosen jobs that is open."""
-        return move_all([row.id for row in rows], said["priority"], by=actor(request), reason=said["reason"])
-
-    def prioritise_listed(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        """Ask about every open job that the list shows under the filters of this address, and move them, the oldest first."""
-        if not (self.has_view_permission(request) and request.user.has_perm(PRIORITISE)):
-            raise PermissionDenied
-        found = listed(self, request).filter(state__in=OPEN).order_by("created_at", "id")
-        ids = list(found.values_list("id", flat=True)[: MOST_MOVED + 1])
-        more, ids = len(ids) > MOST_MOVED, ids[:MOST_MOVED]
-        posted = request.method == "POST"
-        said = ClassOfMany(request.POST if posted else None, request=request, row=ids)
-        # Jobs come and go while one reads: what was counted is an upper bound, and no more than that is moved.
-        moved = posted and len(ids) > _number(request.POST.get("counted"))
-        if posted and not moved and said.is_valid():
-            words = move_all(ids, said.cleaned_data["priority"], by=actor(request), reason=said.cleaned_data["reason"])
-            messages.success(request, words)
-            return HttpResponseRedirect(back_to(self, request))
-        text = f"{SOONER_OR_LATER} These are the oldest {MOST_MOVED:,}; there are more, for another time." if more else SOONER_OR_LATER
-        asked = {"title": "Change the priority of what is listed", "text": text, "submit": "Change all of these"}
-        chosen = in_words([(name, request.GET[name]) for name in request.GET])
-        return ask_about_all(self, request, said, asked=asked, counted=len(ids), moved=moved, chosen=chosen)
 
     @act(
         "Void the result",

@@ -1,4 +1,4 @@
-"""Runners: keys that wait for approval first, what each machine is and holds, and what operators say of it."""
+"""Runners: keys that wait for approval first, and what each machine is and holds."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesCheckboxFilter, DropdownFilter
 from unfold.decorators import display
-from unfold.enums import ActionVariant
 
-from judging import marks, queue
-from judging.admin.actions import Said, Secret, act, actor, bulk_act
+from judging import marks
 from judging.admin.content import saved
-from judging.admin.fleet import Approval, ChannelKeying, ChannelNewcomer, Forgetting, Retagging, Revocation, connected_since, record_of
+from judging.admin.fleet import connected_since, record_of
+from judging.admin.keys import Keys, is_pending
 from judging.admin.opaque import document
-from judging.admin.pages import Watched
 from judging.models import Delivery, Job, RunnerAttachment
 from judging.states import JobState
 from runners.clock import Clock
@@ -65,24 +63,8 @@ class InPool(DropdownFilter):
         return queryset.filter(Q(tags__contains=[pool]) | (Q(tags=[]) if pool == "default" else Q()))
 
 
-def _pending(row: Runner) -> bool:
-    return row.state == RunnerState.PENDING
-
-
-def _approved(row: Runner) -> bool:
-    return row.state == RunnerState.APPROVED
-
-
-def _live(row: Runner) -> bool:
-    return row.state != RunnerState.REVOKED
-
-
-def _revoked(row: Runner) -> bool:
-    return row.state == RunnerState.REVOKED
-
-
 @admin.register(Runner)
-class RunnerPages(Watched):
+class RunnerPages(Keys):
     """Every key that ever introduced itself and was not forgotten."""
 
     change_form_template = "operators/runner.html"
@@ -92,9 +74,6 @@ class RunnerPages(Watched):
     search_fields = ("name", "fingerprint")
     search_help_text = "A name, or a fingerprint as it is read aloud"
     when_empty = "No machine has introduced itself. Start a runner with this server's address; its key then waits here for approval."
-    actions = ["approve_many", "retag_many"]
-    actions_list = ["add_for_channel"]
-    actions_detail = ["approve", "retag", "channel_key", "revoke", "forget"]
 
     def get_custom_urls(self) -> Any:
         """Downloads of what runners attached to themselves."""
@@ -122,7 +101,7 @@ class RunnerPages(Watched):
     @display(description="Runner")
     def name_and_key(self, row: Runner) -> SafeString:
         """Its name; the key in full while it has to be compared."""
-        key = marks.fingerprint(row.fingerprint) if _pending(row) else marks.code(row.fingerprint[:16])
+        key = marks.fingerprint(row.fingerprint) if is_pending(row) else marks.code(row.fingerprint[:16])
         return format_html("<strong>{}</strong><br>{}", row.name, key)
 
     @display(description="State")
@@ -182,116 +161,3 @@ class RunnerPages(Watched):
         if item is None:
             raise Http404
         return saved(item.file, name=item.name)
-
-    @act(
-        "Approve",
-        permission="runners.approve_runner",
-        text="From now on this key may be given submissions to judge. Compare its fingerprint with the one the machine shows.",
-        submit="Approve this key",
-        form=Approval,
-        icon="check",
-        variant=ActionVariant.PRIMARY,
-        fits=_pending,
-    )
-    def approve(self, request: HttpRequest, row: Runner, said: Said) -> str:
-        """Let a pending key judge."""
-        queue.approve(row.id)
-        return f"{row.name} may judge now."
-
-    @bulk_act(
-        "Approve the selected runners",
-        permission="runners.approve_runner",
-        text="From now on these keys may be given submissions to judge. Compare each fingerprint with the one its machine shows.",
-        submit="Approve these keys",
-        form=Approval,
-        variant=ActionVariant.PRIMARY,
-    )
-    def approve_many(self, request: HttpRequest, row: Runner, said: Said) -> str:
-        """Let each chosen key judge that is pending."""
-        queue.approve(row.id)
-        return "may judge now."
-
-    @act(
-        "Change pools",
-        permission="runners.retag_runner",
-        text="The runner serves these pools from its next look at the queue on. What it holds goes on.",
-        submit="Change its pools",
-        form=Retagging,
-        icon="sell",
-        fits=_live,
-    )
-    def retag(self, request: HttpRequest, row: Runner, said: Said) -> str:
-        """Give a runner other pools."""
-        kept = queue.retag(row.id, tags=said["tags"])
-        return f"{row.name} serves {', '.join(kept) or 'default'} now."
-
-    @bulk_act(
-        "Change pools of the selected runners",
-        permission="runners.retag_runner",
-        text="They all serve exactly these pools from their next look at the queue on. What they hold goes on.",
-        submit="Change their pools",
-        form=Retagging,
-    )
-    def retag_many(self, request: HttpRequest, row: Runner, said: Said) -> str:
-        """Give each chosen runner other pools."""
-        kept = queue.retag(row.id, tags=said["tags"])
-        return f"serves {', '.join(kept) or 'default'} now."
-
-    @act(
-        "Channel key",
-        permission="runners.key_runner",
-        text="A key for the runner channel, one WebSocket instead of polling. It is shown once; put it into the machine's settings.",
-        submit="Make a key",
-        form=ChannelKeying,
-        icon="vpn_key",
-        fits=_approved,
-    )
-    def channel_key(self, request: HttpRequest, row: Runner, said: Said) -> Secret:
-        """Give a runner a key for the channel."""
-        return Secret("A new channel key was made.", queue.replace_channel_key(row.id, by=actor(request)))
-
-    @act(
-        "Add a runner for the channel",
-        permission="runners.key_runner",
-        text="For clients that know only the channel and never register. It may judge at once; its key is shown this once.",
-        submit="Add it and make its key",
-        form=ChannelNewcomer,
-        icon="add_link",
-        then="changelist",
-    )
-    def add_for_channel(self, request: HttpRequest, row: None, said: Said) -> Secret:
-        """Make an approved runner with a key for the channel."""
-        runner, key = queue.add_channel_runner(said["name"], problem_types=said["problem_types"], tags=said["tags"])
-        self.log_addition(request, Runner.objects.get(id=runner), f"Added for the channel. {said['reason']}")
-        return Secret(f"{said['name']} may judge over the channel now.", key)
-
-    @act(
-        "Revoke",
-        permission="runners.revoke_runner",
-        text="The key never judges again: this cannot be taken back. Its machine can only come back with a new key.",
-        submit="Revoke this key",
-        form=Revocation,
-        icon="key_off",
-        variant=ActionVariant.DANGER,
-        fits=_live,
-    )
-    def revoke(self, request: HttpRequest, row: Runner, said: Said) -> str:
-        """End a key for ever."""
-        back = queue.revoke(row.id, by=actor(request), reason=said["reason"])
-        return f"{row.name} was revoked; {len(back)} job{'' if len(back) == 1 else 's'} went back to the queue."
-
-    @act(
-        "Forget",
-        permission="runners.delete_runner",
-        text="The revoked key's row is removed. What it judged keeps its id; if the key comes again it starts as pending.",
-        submit="Forget it",
-        form=Forgetting,
-        icon="delete",
-        variant=ActionVariant.DANGER,
-        fits=_revoked,
-        then="changelist",
-    )
-    def forget(self, request: HttpRequest, row: Runner, said: Said) -> str:
-        """Remove a revoked key's row."""
-        queue.forget(row.id)
-        return f"{row.name} was forgotten."

@@ -15,7 +15,7 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from judging import exclusion, marks, queue, rejudging
-from judging.admin.actions import Reason, Said, act, actor, joint_act, reading_act
+from judging.admin.actions import Reason, Said, act, actor
 from judging.admin.collecting import zipped
 from judging.admin.downloads import READ_SOURCE, Downloads
 from judging.admin.filters import SeenSelectFilter
@@ -23,6 +23,7 @@ from judging.admin.listed import ask_about_all, listed
 from judging.admin.newest import Counted, JudgedBy, LanguageWord, StateOfNewest, VerdictOfNewest, with_newest
 from judging.admin.rejudging import EACH_AGAIN, REJUDGE, Rejudge, RejudgeMany, begin, in_words
 from judging.admin.sent import told
+from judging.admin.ticked import joint_act, reading_act
 from judging.errors import Refusal
 from judging.models import Submission
 

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from judging import queue
-from judging.admin import jobs as pages
+from judging.admin import priorities
 from judging.models import Job, LedgerRecord
 from tests import factories
 from tests.admin.reading import told, words
@@ -79,7 +79,7 @@ def test_a_count_that_is_none_moves_nothing(client, three, counted):
 
 
 def test_of_very_many_the_oldest_go_first_and_the_page_says_so(client, three, monkeypatch):
-    monkeypatch.setattr(pages, "MOST_MOVED", 1)
+    monkeypatch.setattr(priorities, "MOST_MOVED", 1)
 
     page = words(client.get(LISTED))
     move(client)
