@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, connection
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from contests.errors import ResultsOpen, ResultsUnproved
 from contests.models import Activity, Publication
@@ -18,7 +18,7 @@ from contests.publishing.results import Rows, digest, lanes_of, results
 from judging.audit import last_audit, proof_of
 from judging.durable import one_transaction
 from judging.errors import NotFound
-from judging.models import Audit, Job, Thread
+from judging.models import Audit, ItemState, Job, RejudgingItem, RejudgingState, Thread
 from judging.records import canonical, instant
 from judging.replay.exported import Anchor, write_anchors
 from judging.states import OPEN
@@ -80,11 +80,19 @@ def _readiness(activity: Activity, lanes: list[UUID], rows: Rows) -> Readiness:
     return Readiness(
         judged=judged,
         unjudged=len(rows) - judged,
-        open=Job.objects.filter(lane__in=lanes, state__in=OPEN).count(),
+        open=_open(lanes),
         last_audit=last_audit(),
         proof=proof_of(lanes),
         command=f"manage.py audit --activity {activity.slug}",
     )
+
+
+def _open(lanes: list[UUID]) -> int:
+    """Attempts that are still to change what counts: open ones, outcomes that wait to become results, and what a rejudging
+    has not opened yet, unless its results are kept aside."""
+    jobs = Job.objects.filter(Q(state__in=OPEN) | Q(outcome__isnull=False), lane__in=lanes)
+    wanted = RejudgingItem.objects.filter(state=ItemState.WAITING, rejudging__aside=False, rejudging__state=RejudgingState.WORKING)
+    return jobs.count() + wanted.filter(submission__lane__in=lanes).count()
 
 
 def _written(activity: Activity, rows: Rows, ready: Readiness, lanes: list[UUID], said: dict[str, Any]) -> Publication:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 
 from contests.models import Activity, Participant
-from judging.models import Job, Lane, RejudgingItem, Result, Submission
+from contests.publishing.gone import VOIDED, Attempt, gone
+from judging.models import Lane, Result, Submission
 from judging.records import canonical, instant
 from judging.rejudging.counting import standing
+from judging.states import JobState
 
 Rows = list[dict[str, object]]
 
@@ -28,10 +30,10 @@ def results(activity: Activity) -> Rows:
     Scores are text, as the ledger has them: the shortest that reads back to the same number.
     """
     rows = list(_sent(activity))
-    attempts = {job.submission_id: job for job in _standing(rows)}
-    judged = {result.submission_id: result for result in _judged(rows, attempts.values())}
+    attempts = {attempt.submission: attempt for attempt in _attempts(rows)}
+    judged = {result.job_id: result for result in Result.objects.filter(job__in=[attempt.job for attempt in attempts.values()])}
     names = dict(Participant.objects.filter(activity=activity).values_list("id", "name"))
-    return [_row(row, attempts.get(row.id), judged.get(row.id), names) for row in rows]
+    return [_row(row, attempts.get(row.id), judged, names) for row in rows]
 
 
 def digest(rows: Rows) -> str:
@@ -44,22 +46,18 @@ def _sent(activity: Activity) -> QuerySet[Submission]:
     return found.select_related("lane__assignment__round").order_by("created_at", "id")
 
 
-def _standing(rows: Iterable[Submission]) -> QuerySet[Job]:
-    """The attempt that speaks for each: the last that did not give way and is not kept aside."""
-    return standing().filter(submission__in=[row.id for row in rows]).order_by("submission_id", "-attempt").distinct("submission_id")
+def _attempts(rows: Collection[Submission]) -> Iterator[Attempt]:
+    """The attempt that speaks for each: the last that did not give way and is not kept aside, removed with time or not."""
+    found = standing().filter(submission__in=[row.id for row in rows]).order_by("submission_id", "-attempt").distinct("submission_id")
+    left = {row.id: row for row in rows}
+    for job in found:
+        del left[job.submission_id]
+        yield Attempt(job.submission_id, job.id, job.attempt, VOIDED if job.voided_at else str(job.state))
+    yield from gone(left.values())
 
 
-def _judged(rows: Iterable[Submission], attempts: Iterable[Job]) -> Iterable[Result]:
-    """The results of those attempts; of a submission whose jobs were removed with time, the last that is not kept aside."""
-    attempts = list(attempts)
-    yield from Result.objects.filter(job__in=[job.id for job in attempts])
-    left = {row.id for row in rows} - {job.submission_id for job in attempts}
-    aside = RejudgingItem.objects.filter(job=OuterRef("job"), aside=True)
-    yield from Result.objects.filter(~Exists(aside), submission__in=left).order_by("submission_id", "-attempt").distinct("submission_id")
-
-
-def _row(row: Submission, job: Job | None, result: Result | None, names: dict[UUID, str]) -> dict[str, object]:
-    """One submission. `state` is that of the attempt; `voided` for one whose result was declared void."""
+def _row(row: Submission, attempt: Attempt | None, judged: dict[UUID, Result], names: dict[UUID, str]) -> dict[str, object]:
+    """One submission, and what its attempt came to."""
     task: Any = row.lane
     said: dict[str, object] = {
         "submission": str(row.id),
@@ -69,11 +67,12 @@ def _row(row: Submission, job: Job | None, result: Result | None, names: dict[UU
         "problem": task.assignment.slug,
         "sentAt": instant(row.created_at),
         "counts": row.excluded_at is None,
-        "state": "completed" if job is None and result else None if job is None else "voided" if job.voided_at else str(job.state),
-        "attempt": job.attempt if job else result.attempt if result else None,
+        "state": attempt.state if attempt else None,
+        "attempt": attempt.number if attempt else None,
     }
-    if result is None or said["state"] != "completed":
+    if attempt is None or attempt.state != JobState.COMPLETED:
         return said
+    result = judged[attempt.job]
     return said | {"job": str(result.job_id), "verdict": result.verdict, "score": _text(result.score), "maxScore": _text(result.max_score)}
 
 

@@ -12,15 +12,29 @@ from django.db.models import Q
 from judging.models import Audit, AuditResult, AuditScope, LedgerRecord
 from judging.states import RecordType
 
-# A judgement that the audit did not see; on another server it saw none. Which transactions it saw is exact: times would
+# Something that the audit did not see; on another server it saw none. Which transactions it saw is exact: times would
 # lie about one that was under way. Nothing below the snapshot's own floor can be unseen, so the index on transactions bounds the look.
 _UNSEEN = """
 SELECT judge_server() <> %(server)s OR EXISTS (
     SELECT 1 FROM judging_ledgerrecord r JOIN judging_thread t ON t.id = r.thread
-    WHERE (%(lanes)s::uuid[] IS NULL OR t.lane_id = ANY (%(lanes)s)) AND r.type IN ('reported', 'voided')
+    WHERE (%(lanes)s::uuid[] IS NULL OR t.lane_id = ANY (%(lanes)s)) AND r.type = ANY (%(types)s)
         AND r.xid >= pg_snapshot_xmin(%(seen)s::pg_snapshot)
         AND NOT pg_visible_in_snapshot(r.xid, %(seen)s::pg_snapshot))
 """
+
+_JUDGED = (RecordType.REPORTED, RecordType.VOIDED)
+# Whatever may end an attempt changes what counts as well: it was given up, or an earlier one speaks again.
+_ENDED = (
+    *_JUDGED,
+    RecordType.FAILED,
+    RecordType.EXPIRED,
+    RecordType.RELEASED,
+    RecordType.REQUEUED,
+    RecordType.CANCELLED,
+    RecordType.SUPERSEDED,
+    RecordType.DISPLACED,
+    RecordType.DELETE_MARKED,
+)
 
 
 def last_audit() -> Audit | None:
@@ -72,7 +86,7 @@ def _mends(later: Audit, wrong: Audit) -> bool:
 def _is_behind(whole: Audit | None) -> bool:
     if whole is None:
         return LedgerRecord.objects.filter(type=RecordType.REPORTED).exists()
-    return _unseen(whole, None)
+    return _unseen(whole, _JUDGED)
 
 
 def results_are_proved(lanes: Iterable[UUID]) -> bool:
@@ -81,7 +95,7 @@ def results_are_proved(lanes: Iterable[UUID]) -> bool:
 
 
 def proof_of(lanes: Iterable[UUID]) -> Audit | None:
-    """The audit that proves what these lanes' results are; None when a judgement is newer, or an audit since diverged.
+    """The audit that proves what these lanes' results are; None when something ended since, or a later audit diverged.
 
     An audit of recent news alone does not count: it trusts what an earlier one saw.
     """
@@ -92,12 +106,12 @@ def proof_of(lanes: Iterable[UUID]) -> Audit | None:
         return None
     if Audit.objects.filter(result=AuditResult.DIVERGED, id__gt=proof.id).exists():
         return None
-    return None if _unseen(proof, wanted) else proof
+    return None if _unseen(proof, _ENDED, wanted) else proof
 
 
-def _unseen(audit: Audit, lanes: list[UUID] | None) -> bool:
+def _unseen(audit: Audit, types: Iterable[RecordType], lanes: list[UUID] | None = None) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(_UNSEEN, {"lanes": lanes, "seen": audit.snapshot, "server": audit.server})
+        cursor.execute(_UNSEEN, {"lanes": lanes, "types": [str(kind) for kind in types], "seen": audit.snapshot, "server": audit.server})
         unseen: bool = cursor.fetchone()[0]
     return unseen
 
