@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.admin.apps import AdminConfig
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from unfold.sites import UnfoldAdminSite
@@ -69,6 +70,13 @@ class OperatorsSite(UnfoldAdminSite):
     def organization_of(self, user: Any) -> UUID | None:
         """The same of an account. Loaded when it is asked, since it reads a model."""
         found: UUID | None = import_module("contests.scope").organization_of(user)
+        return found
+
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
+        """As Django has it, for words that PostgreSQL's text can hold."""
+        if any("\x00" in word for word in request.GET.getlist("term")):
+            raise BadRequest("No name holds a NUL.")
+        found: HttpResponse = super().autocomplete_view(request)
         return found
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

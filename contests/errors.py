@@ -43,6 +43,18 @@ class ResultsOpen(Refusal):
     code = "results.open"
 
 
+class RosterMoved(Refusal):
+    """Somebody else made one of these accounts at this moment. Nothing was kept: look at the lines again."""
+
+    code = "roster.moved"
+
+
+class ResultsMoved(Refusal):
+    """These results changed since they were shown: look at them again."""
+
+    code = "results.moved"
+
+
 class ResultsUnproved(Refusal):
     """No audit that found everything equal has seen the last judgement."""
 

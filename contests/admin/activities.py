@@ -170,5 +170,5 @@ class ActivityPages(Settled):
     )
     def publish(self, request: HttpRequest, row: Activity, said: Said) -> str:
         """Publish what counts, under the next number."""
-        made = publishing.publish(row.id, by=actor(request), reason=said["reason"])
+        made = publishing.publish(row.id, by=actor(request), reason=said["reason"], seen=said["seen"])
         return f"Results of {row.title} are published as number {made.number}, SHA-256 {made.sha256}."

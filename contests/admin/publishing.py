@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from django.conf import settings
 from django.utils.html import format_html
@@ -13,14 +14,24 @@ from contests.models import Activity
 from contests.publishing import Readiness
 from judging import marks
 from judging.admin.actions import Reason
+from judging.admin.seeing import Seen
 
 
-class Publishing(Reason):
+class Publishing(Seen, Reason):
     """Why they are final, beside what they rest on."""
+
+    @cached_property
+    def ready(self) -> Readiness:
+        """What they rest on, asked once."""
+        return publishing.readiness(self.row)
+
+    def mark(self) -> str:
+        """The sum of what would be published."""
+        return self.ready.sum
 
     def effects(self) -> Iterator[object]:
         """How much was judged, what is still open, and when the ledger was audited last."""
-        ready = publishing.readiness(self.row)
+        ready = self.ready
         yield f"{ready.judged} submissions have a result, {ready.unjudged} have none."
         yield f"{ready.open} attempts are still open." if ready.open else "Nothing is open."
         yield from _audited(ready)

@@ -17,6 +17,7 @@ from judging.admin.actions import Reason
 from judging.legible import decode
 
 MOST_BYTES = 1024 * 1024
+SEEN = "seen"
 MOST_SHOWN = 300
 
 
@@ -33,6 +34,7 @@ class Roster(Reason):
     )
     file = forms.FileField(label="Or a CSV file", required=False, widget=UnfoldAdminFileFieldWidget)
     sure = forms.BooleanField(label="I have seen every line: take them in", required=False, widget=UnfoldBooleanSwitchWidget)
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
     data: Any
     field_order = ("table", "file", "reason", "sure")
 
@@ -63,9 +65,15 @@ class Roster(Reason):
             self.add_error("table", f"At most {MOST_LINES} lines at once.")
         elif faulty:
             self.add_error("table", f"{faulty} of {len(self.lines)} lines cannot be taken in. Nothing was kept.")
-        elif not said.get("sure"):
+        elif not said.get("sure") or self._was_another(said):
             self.add_error("sure", "Look at the lines above, then tick this.")
+        self.data = self.data.copy()
+        self.data[SEEN] = roster.mark_of(self.lines)
         return said | {"lines": self.lines}
+
+    def _was_another(self, said: dict[str, Any]) -> bool:
+        """Whether the lines that were shown were others. A program that posts no mark was shown none."""
+        return SEEN in self.data and said.get(SEEN) != roster.mark_of(self.lines)
 
     def _text(self, said: dict[str, Any]) -> str:
         """What was written, or the file, whose text is put into the table to be seen and sent again."""
@@ -76,7 +84,8 @@ class Roster(Reason):
             self.add_error("file", "At most a mebibyte.")
             return ""
         text, _, _ = decode(file.read())
-        self.data = {**self.data.dict(), "table": text}
+        self.data = self.data.copy()
+        self.data["table"] = text
         return text
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection
 from django.db.models import Max, Q
 
-from contests.errors import ResultsOpen, ResultsUnproved
+from contests.errors import ResultsMoved, ResultsOpen, ResultsUnproved
 from contests.models import Activity, Publication
 from contests.publishing.results import Rows, digest, lanes_of, results
 from judging.audit import last_audit, proof_of
@@ -30,7 +30,10 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """How far an activity is from final results. `proof` is the audit that saw the last judgement and found all equal."""
+    """How far an activity is from final results. `proof` is the audit that saw the last judgement and found all equal.
+
+    `sum` is the digest of what would be published.
+    """
 
     judged: int
     unjudged: int
@@ -38,6 +41,7 @@ class Readiness:
     last_audit: Audit | None
     proof: Audit | None
     command: str
+    sum: str
 
     def require(self) -> None:
         """Raise ResultsOpen or ResultsUnproved where something forbids to publish."""
@@ -55,10 +59,11 @@ def readiness(activity: Activity) -> Readiness:
     return _readiness(activity, lanes_of(activity.id), results(activity))
 
 
-def publish(activity: UUID, *, by: str, reason: str) -> Publication:
+def publish(activity: UUID, *, by: str, reason: str, seen: str = "") -> Publication:
     """Publish what counts now, as the next number. Earlier publications stay.
 
-    Everything is read at one moment. Raises NotFound, ResultsOpen, ResultsUnproved.
+    Everything is read at one moment. `seen` is the sum of what whoever decides has seen, where it is to be nothing else.
+    Raises NotFound, ResultsOpen, ResultsUnproved, ResultsMoved.
     """
     try:
         with one_transaction(), connection.cursor() as cursor:
@@ -69,6 +74,8 @@ def publish(activity: UUID, *, by: str, reason: str) -> Publication:
             lanes, rows = lanes_of(found.id), results(found)
             ready = _readiness(found, lanes, rows)
             ready.require()
+            if seen and seen != ready.sum:
+                raise ResultsMoved
             cursor.execute("SELECT judge_now()")
             return _written(found, rows, ready, lanes, {"at": cursor.fetchone()[0], "by": by, "reason": storable(reason)})
     except IntegrityError as twice:
@@ -84,6 +91,7 @@ def _readiness(activity: Activity, lanes: list[UUID], rows: Rows) -> Readiness:
         last_audit=last_audit(),
         proof=proof_of(lanes),
         command=f"manage.py audit --activity {activity.slug}",
+        sum=digest(rows),
     )
 
 
@@ -117,7 +125,7 @@ def _written(activity: Activity, rows: Rows, ready: Readiness, lanes: list[UUID]
         number=number,
         document=text,
         sha256=hashlib.sha256(text.encode()).hexdigest(),
-        results_sha256=digest(rows),
+        results_sha256=ready.sum,
         anchor=anchor.getvalue(),
         **said,
     )

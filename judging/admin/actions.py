@@ -17,6 +17,7 @@ from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -183,7 +184,8 @@ def do(verb: Act, page: Any, request: HttpRequest, row: Model | None, said: Said
         return None
     words = done if isinstance(done, str) else done.words
     if isinstance(done, str):
-        messages.success(request, f"{name}{words}")
+        # A sentence that holds a link stays one: joined to nothing, since the sum would be plain text again.
+        messages.success(request, words if isinstance(words, SafeString) and not name else f"{name}{words}")
     if row is not None:
         page.log_change(request, row, f"{words} {said.get('reason', '')}".strip())
     return done

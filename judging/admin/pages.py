@@ -10,6 +10,8 @@ from uuid import UUID
 
 from django import forms
 from django.contrib.admin import ShowFacets
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import BadRequest, ValidationError
 from django.db import models
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -74,6 +76,7 @@ class Page(ModelAdmin):
         """The list, under its own name."""
         if self.unreadable(request):
             return HttpResponseRedirect(request.path)
+        self._must_name_rows(request)
         title = {"title": str(self.opts.verbose_name_plural).capitalize()}
         response: HttpResponse = super().changelist_view(request, title | (extra_context or {}))
         return response
@@ -81,6 +84,17 @@ class Page(ModelAdmin):
     def unreadable(self, request: HttpRequest) -> bool:
         """Whether the question holds what PostgreSQL's text cannot."""
         return any("\x00" in value for values in request.GET.lists() for value in values[1])
+
+    def _must_name_rows(self, request: HttpRequest) -> None:
+        """Raises BadRequest for ticks that no list of ours has: what is no key, or all pages at once."""
+        if request.POST.get("select_across", "0") not in {"", "0"}:
+            raise BadRequest("Acts on many rows are for those that were ticked.")
+        try:
+            for tick in request.POST.getlist(ACTION_CHECKBOX_NAME):
+                if "\x00" in tick or self.opts.pk.to_python(tick) is None:
+                    raise BadRequest("This is no row's key.")
+        except ValidationError as error:
+            raise BadRequest("This is no row's key.") from error
 
     def get_ordering(self, request: HttpRequest) -> Any:
         """The page's, else its model's, else the newest first: an autocomplete whose rows have no order shows some of them twice."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +18,7 @@ from unfold.enums import ActionVariant
 from judging import marks, rejudging
 from judging.admin.actions import Reason, Said, act, actor
 from judging.admin.pages import FoundById
+from judging.admin.seeing import Seen
 from judging.admin.swearing import Sworn
 from judging.admin.timeline import actors
 from judging.models import Rejudging, RejudgingState
@@ -32,16 +35,29 @@ TONES = {
 MOST_SKIPPED = 200
 
 
-class Applying(Sworn):
+class Applying(Seen, Sworn):
     """Why, by whom, and what will be another verdict."""
+
+    @cached_property
+    def found(self) -> rejudging.Comparison:
+        """What would change, asked once."""
+        return rejudging.compare(self.row)
+
+    def mark(self) -> str:
+        """A sum over every number that is shown, and over whose verdict changes to what."""
+        changes = [(each.submission.id, each.old, each.new) for each in self.found.changes]
+        shown = (self.found.matrix, self.found.more, self.found.overtaken, self.found.standings, changes)
+        return hashlib.sha256(repr(shown).encode()).hexdigest()
 
     def effects(self) -> Any:
         """The matrix in lines, what changes first."""
-        found = rejudging.compare(self.row)
+        found = self.found
         for (old, new), count in found.matrix.items():
             if old != new:
                 yield f"{count}: {old} → {new}"
         yield f"{sum(count for (old, new), count in found.matrix.items() if old == new)} keep their verdict."
+        if found.overtaken:
+            yield f"{found.overtaken} {'was' if found.overtaken == 1 else 'were'} judged once more since, which counts instead."
         if found.standings:
             yield f"{len(found.standings)} best score{'' if len(found.standings) == 1 else 's'} change."
 

@@ -19,7 +19,7 @@ from judging.admin.actions import Reason, Said, act, actor
 from judging.admin.collecting import zipped
 from judging.admin.downloads import READ_SOURCE, Downloads
 from judging.admin.filters import SeenSelectFilter
-from judging.admin.listed import ask_about_all, listed
+from judging.admin.listed import ask_about_all, listed, mark_of
 from judging.admin.newest import Counted, JudgedBy, LanguageWord, StateOfNewest, VerdictOfNewest, with_newest
 from judging.admin.rejudging import EACH_AGAIN, REJUDGE, Rejudge, RejudgeMany, begin, in_words
 from judging.admin.sent import told
@@ -129,7 +129,8 @@ class SubmissionPages(Downloads):
         ids = list(listed(self, request).order_by("created_at").values_list("id", flat=True)[: rejudging.MOST + 1])
         posted = request.method == "POST"
         said = RejudgeMany(request.POST if posted else None, request=request, row=ids)
-        moved = posted and request.POST.get("counted") != str(len(ids))
+        seen = mark_of(ids)
+        moved = posted and request.POST.get("counted") != seen
         chosen = in_words([(name, request.GET[name]) for name in request.GET])
         if posted and not moved and said.is_valid():
             try:
@@ -137,7 +138,7 @@ class SubmissionPages(Downloads):
             except Refusal as refusal:
                 messages.error(request, f"{refusal.detail} ({refusal.code})")
         asked = {"title": "Rejudge what is listed", "text": EACH_AGAIN, "submit": "Rejudge all of these"}
-        return ask_about_all(self, request, said, asked=asked, counted=len(ids), moved=moved, chosen=chosen)
+        return ask_about_all(self, request, said, asked=asked, counted=len(ids), seen=seen, moved=moved, chosen=chosen)
 
     @reading_act("Download the sources of the selected submissions", permission=READ_SOURCE)
     def download_many(self, request: HttpRequest, rows: list[Submission]) -> StreamingHttpResponse:

@@ -75,10 +75,11 @@ def _on_ticked(verb: Act | OnRows, act: Callable[[Any, HttpRequest, list[Any], S
         rows = _ticked(request, queryset, asking.permission)
         confirmed = "confirmed" in request.POST
         form = asking.form(request.POST if confirmed else None, request=request, row=rows)
-        if confirmed and form.is_valid():
+        gone = _gone(request, rows)
+        if confirmed and not gone and form.is_valid():
             act(page, request, rows, form.cleaned_data)
             return None
-        return _ask(page, request, rows, form, asking=asking, action=verb.__name__)
+        return _ask(page, request, rows, form, asking=asking, action=verb.__name__, gone=gone)
 
     return described(run, asking.title, asking.permission)
 
@@ -88,6 +89,14 @@ def _ticked(request: HttpRequest, queryset: QuerySet[Any], permission: str) -> l
     if not request.user.has_perm(permission):
         raise PermissionDenied
     return list(queryset[:MOST_AT_ONCE])
+
+
+def _gone(request: HttpRequest, rows: list[Any]) -> int:
+    """How many of those that were ticked the list does not show any more: they changed, and its filters leave them out.
+
+    The act is then asked about again, with the others alone, rather than done on fewer than were seen.
+    """
+    return len(set(request.POST.getlist(ACTION_CHECKBOX_NAME))) - len(rows)
 
 
 def _ask(page: Any, request: HttpRequest, rows: list[Any], form: Dialog, *, asking: Asking, **more: object) -> HttpResponse:

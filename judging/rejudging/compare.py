@@ -10,8 +10,8 @@ from uuid import UUID
 
 from django.db.models import Count, OuterRef, Subquery
 
-from judging.models import ItemState, Job, Rejudging, Result, Submission
-from judging.rejudging.counting import standing
+from judging.models import ItemState, Job, Rejudging, RejudgingState, Result, Submission
+from judging.rejudging.counting import overtaken, standing
 from judging.states import JobState
 
 NOTHING, GIVEN_UP, OPEN_STILL = "no verdict", "given up", "not judged yet"
@@ -63,13 +63,17 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`matrix` counts submissions by (old, new) verdict word. `changes` is cut at MOST_CHANGES, `more` are left out."""
+    """`matrix` counts submissions by (old, new) verdict word. `changes` is cut at MOST_CHANGES, `more` are left out.
+
+    `overtaken` counts those that are in none of them: a later attempt counts whether this is applied or not.
+    """
 
     matrix: dict[tuple[str, str], int]
     changes: list[Change]
     more: int
     standings: list[Standing]
     unsteady: int
+    overtaken: int
 
 
 def progress(batch: Rejudging) -> Progress:
@@ -97,7 +101,9 @@ def progress(batch: Rejudging) -> Progress:
 
 def compare(batch: Rejudging) -> Comparison:
     """Old and new verdicts of every submission, and whose best score changes."""
-    items = list(batch.items.filter(state=ItemState.OPENED).order_by("id").values_list("submission", "before", "job"))
+    late = overtaken(batch) if batch.state == RejudgingState.OPEN else set()
+    opened = batch.items.filter(state=ItemState.OPENED).order_by("id").values_list("submission", "before", "job")
+    items = [item for item in opened if item[0] not in late]
     results = _results({each for _, before, job in items for each in (before, job)})
     first: dict[UUID, UUID | None] = {}
     runs: dict[UUID, list[Verdict]] = defaultdict(list)
@@ -114,6 +120,7 @@ def compare(batch: Rejudging) -> Comparison:
         more=max(0, len(differ) - MOST_CHANGES),
         standings=_standings({each: pairs[each] for each in shown}),
         unsteady=len(unsteady),
+        overtaken=len(late),
     )
 
 

@@ -10,6 +10,7 @@ from django.db.models import Exists, Func, Max, OuterRef, QuerySet
 from judging.durable import one_transaction
 from judging.errors import NotFound, Refusal
 from judging.models import ItemState, Job, Rejudging, RejudgingItem, RejudgingState, Result
+from judging.rejudging.counting import overtaken
 from judging.states import OPEN
 
 CANCELLED = "the rejudging was cancelled before"
@@ -34,9 +35,10 @@ class NotToBeCancelled(Refusal):
 
 
 def apply(rejudging: UUID, *, by: str) -> int:
-    """Let the results that were kept aside count, all at once; of how many submissions.
+    """Let the results that were kept aside count, all at once; of how many submissions they count from now on.
 
-    Of several runs the last with a result counts. What was given up or voided changes nothing.
+    One that was judged once more since keeps that later result, and is not among them. Of several runs the last with a
+    result counts. What was given up or voided changes nothing.
     Raises NotFound, NotToBeApplied, StillJudging.
     """
     with one_transaction():
@@ -46,9 +48,10 @@ def apply(rejudging: UUID, *, by: str) -> int:
         if (left := Job.objects.filter(id__in=_jobs(rejudging), state__in=OPEN).count()) > 0:
             raise StillJudging(f"{left} of its attempts are still being judged.")
         chosen = _last_with_result(rejudging)
-        applied = RejudgingItem.objects.filter(id__in=chosen).update(aside=False)
+        late = overtaken(batch)
+        RejudgingItem.objects.filter(id__in=chosen.values()).update(aside=False)
         _settle(batch, RejudgingState.APPLIED, by)
-    return applied
+    return sum(submission not in late for submission in chosen)
 
 
 def cancel(rejudging: UUID, *, by: str) -> None:
@@ -80,9 +83,9 @@ def _jobs(rejudging: UUID) -> QuerySet[Any]:
     return RejudgingItem.objects.filter(rejudging=rejudging, job__isnull=False).values("job")
 
 
-def _last_with_result(rejudging: UUID) -> list[int]:
+def _last_with_result(rejudging: UUID) -> dict[UUID, int]:
     """The item that counts of each submission."""
     voided = Job.objects.filter(id=OuterRef("job"), voided_at__isnull=False)
     judged = Result.objects.filter(job=OuterRef("job"), infrastructure_failure=False)
     fit = RejudgingItem.objects.filter(~Exists(voided), Exists(judged), rejudging=rejudging)
-    return [last for _, last in fit.values_list("submission").annotate(last=Max("id")).order_by()]
+    return dict(fit.values_list("submission").annotate(last=Max("id")).order_by())

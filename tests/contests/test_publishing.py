@@ -10,9 +10,10 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 
 from contests import publishing
-from contests.errors import ResultsOpen, ResultsUnproved
+from contests.errors import ResultsMoved, ResultsOpen, ResultsUnproved
 from contests.models import Activity, Operator, Organization, Publication
 from judging import exclusion, queue, rejudging
+from judging.admin.seeing import CHANGED
 from judging.audit import Scope, audit
 from judging.models import AuditScope, Submission, Thread
 from judging.queue import Report
@@ -205,6 +206,22 @@ def test_an_operator_publishes_in_the_admin_and_downloads_it(contest, admin, jud
     assert admin.get(f"/admin/contests/publication/{made.id}/results.json").content == made.document.encode()
     assert admin.get(f"/admin/contests/publication/{made.id}/results.anchor").content == made.anchor.encode()
     assert "number 1" in words(admin.get(f"/admin/contests/activity/{contest.activity.id}/change/"))
+
+
+def test_results_that_changed_since_they_were_shown_are_not_published(contest, admin, judged):
+    audit()
+    dialog = f"/admin/contests/activity/{contest.activity.id}/publish/"
+    seen = admin.get(dialog).context["form"]["seen"].value()
+    exclusion.exclude(Submission.objects.get().id, reason="copied")
+
+    refused = admin.post(dialog, {"reason": "over", "seen": seen})
+    assert CHANGED in words(refused)
+    with pytest.raises(ResultsMoved):
+        publishing.publish(contest.activity.id, by="user:1", reason="over", seen=seen)
+    assert not Publication.objects.exists()
+
+    admin.post(dialog, {"reason": "over", "seen": refused.context["form"]["seen"].value()})
+    assert published(contest).number == 1
 
 
 def test_only_who_may_publish_publishes(contest, judged):
