@@ -11,7 +11,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db.models import Exists, Func, OuterRef
+from django.db.models import Exists, Func, OuterRef, Q
 
 from judging.durable import one_look, one_transaction
 from judging.errors import JobStateWrong, NotFound, Refusal
@@ -55,8 +55,11 @@ def _work(batch: Verification, most: int) -> int:
 
 
 def _judged(batch: Verification) -> Any:
-    """Items sent in whose job is over; one whose row was removed was over long ago."""
-    open_still = Job.objects.filter(id=OuterRef("job"), state__in=OPEN)
+    """Items sent in whose job is over; one whose row was removed was over long ago.
+
+    A job that failed because contact was lost is not while what its runner sent after all waits to become its result.
+    """
+    open_still = Job.objects.filter(Q(state__in=OPEN) | Q(outcome__isnull=False), id=OuterRef("job"))
     return batch.items.filter(~Exists(open_still), state=VerdictOnItem.SENT).values_list("id", flat=True)
 
 
