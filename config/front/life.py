@@ -26,6 +26,9 @@ from judging.wake import Hub, Listener, attach
 # A name for operators to see, and a vanished server noticed within half a minute though nothing is asked of it.
 LISTENING = {"application_name": "assize listener", "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
 
+COLLECTING = (3_000, 10, 20)
+"""When the collector runs: more seldom than it would, for thousands of parked waits are walked each time it runs fully."""
+
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 
 
@@ -78,6 +81,7 @@ def settle() -> None:
     assert get_resolver().url_patterns
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*COLLECTING)
 
 
 def listen_parameters() -> dict[str, Any]:
