@@ -159,7 +159,10 @@ def _pool() -> dict[str, Any] | bool:
         return False
     least = min(_number("ASSIZE_DB_POOL_MIN", 2), most)
     # ASSIZE_DB_POOL_WAIT: seconds a request may wait for a connection before it fails.
-    return {"min_size": least, "max_size": most, "num_workers": 1, "timeout": _number("ASSIZE_DB_POOL_WAIT", 10)}
+    wait = _number("ASSIZE_DB_POOL_WAIT", 10)
+    # Each failed connection doubles the pool's pause before the next: after a long outage it would be away for as long
+    # again. One that gave up begins anew with the next request.
+    return {"min_size": least, "max_size": most, "num_workers": 1, "timeout": wait, "reconnect_timeout": 2}
 
 
 def _bounds() -> str:
@@ -168,6 +171,9 @@ def _bounds() -> str:
     ASSIZE_DB_LOCK_MS for a row's lock, ASSIZE_DB_STATEMENT_MS for a statement (0: no bound, as a long migration may
     need), ASSIZE_DB_IDLE_MS for a transaction that a stalled process left open. A pooler in transaction mode takes no
     session options: there they belong on the role (ALTER ROLE … SET).
+
+    The level of isolation is no bound, but what every verb takes for granted: what is read after a lock is no older than it.
+    A database that was given another default would refuse whoever waited for a lock.
     """
     if _flag("ASSIZE_DB_POOLER"):
         return ""
@@ -176,7 +182,8 @@ def _bounds() -> str:
         "statement_timeout": _number("ASSIZE_DB_STATEMENT_MS", 30_000),
         "idle_in_transaction_session_timeout": _number("ASSIZE_DB_IDLE_MS", 30_000),
     }
-    return " ".join(f"-c {name}={value}" for name, value in bounds.items())
+    level = r"-c default_transaction_isolation=read\ committed"
+    return " ".join([*(f"-c {name}={value}" for name, value in bounds.items()), level])
 
 
 def _database(url: str) -> dict[str, Any]:

@@ -13,8 +13,6 @@ import psycopg
 from django.db.backends.postgresql import base
 
 Connection = psycopg.Connection[Any]
-_LOOKS = 64
-"""How many dead connections are thrown away for one call: more than any pool holds after the server was restarted."""
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -23,7 +21,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         """A connection that lives, out of the pool when there is one. Raises what connecting raises."""
         connection: Connection = super().get_new_connection(conn_params)
-        for _ in range(_LOOKS if self.pool else 0):
+        # After the server was restarted all of them are dead, and no more than that.
+        for _ in range(self.pool.max_size if self.pool else 0):
             if lives(connection):
                 break
             # The pool replaces one that comes back closed.

@@ -56,6 +56,7 @@ def test_the_pool_is_there_in_production_and_its_size_a_variable():
 
     assert tell(f"{pool}['max_size']", PRODUCTION | {"ASSIZE_DB_POOL_MAX": "7"}) == "7"
     assert tell(pool, PRODUCTION | {"ASSIZE_DB_POOL_MAX": "0"}) == "False"
+    assert tell(f"{pool}['reconnect_timeout'] < {pool}['timeout']", PRODUCTION) == "True", "a request outlasts a pause of the pool"
 
 
 def test_a_number_that_is_none_is_refused_by_name():
