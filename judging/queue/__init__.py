@@ -47,8 +47,9 @@ from judging.queue.reap import sweep, sweep_if_due
 from judging.queue.rejudge import rejudge
 from judging.queue.release import release
 from judging.queue.renew import Lease, renew
-from judging.queue.report import Report, Reported, report
+from judging.queue.report import Reported, report
 from judging.queue.reroute import announce_work_of, pause, reroute, resume
+from judging.queue.result import Report
 from judging.queue.runners import approve, forget, retag, revoke
 from judging.queue.submit import NewSubmission, Receipt, SourceFile, known_key, sent_before, submit
 from judging.queue.swept import Swept

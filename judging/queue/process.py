@@ -14,7 +14,8 @@ from judging.durable import one_look, one_transaction
 from judging.errors import NotFound, Refusal
 from judging.hold import Hold, hold_job
 from judging.models import Outcome, OutcomeKind, Problem
-from judging.queue.report import Report, judge
+from judging.queue.report import judge
+from judging.queue.result import Report
 from judging.rows import JobRow
 from judging.states import RecordType
 from runners.clock import Clock

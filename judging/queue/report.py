@@ -14,37 +14,18 @@ from judging.hold import Hold
 from judging.models import Result
 from judging.queue.attach import attach_held
 from judging.queue.renew import hear
-from judging.records import canonical, documents_digest
+from judging.queue.result import Report, data_of, documents_of, result_of, store
+from judging.records import canonical
 from judging.refused import hold_by_lease
-from judging.rows import JobRow, Scalar
+from judging.rows import JobRow
 from judging.states import OPEN, Cause, JobState, RecordType
 from judging.text import cut, storable
 from judging.wake import Judged, Work, announce
 from runners.keys import new_id
 
-_FIELDS = Result._meta.concrete_fields
-STORE = f"INSERT INTO judging_result ({', '.join(str(field.column) for field in _FIELDS)}) VALUES ({', '.join(['%s'] * len(_FIELDS))})"
 AT_ONCE = f"SELECT * FROM judge_report({', '.join(['%s'] * 12)})"
 """The gate, the result, its record and the thread's next head: one statement, which is its own transaction."""
 COUNT = "UPDATE runners_runner SET jobs_done = jobs_done + 1 WHERE id = %s"
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a runner says of a delivery. `extra` and `props` are compact JSON or empty, gated by size already.
-
-    `files` are (role, file id) pairs, attached like any, but none of them can fail the report.
-    """
-
-    infrastructure_failure: bool = False
-    failure_reason: str = ""
-    verdict: str | None = None
-    score: float | None = None
-    max_score: float | None = None
-    runner_version: str = ""
-    extra: str = ""
-    props: str = ""
-    files: tuple[tuple[str, UUID | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +47,15 @@ def report(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Repo
     taken = _at_once(job, said, token=token, runner=runner)
     if taken is not None:
         return taken
-    answer: Reported | VerdictMissing | VerdictTooLong
+    answer = _under_lock(job, said, token=token, runner=runner)
+    if isinstance(answer, Refusal):
+        raise answer
+    return answer
+
+
+def _under_lock(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Reported | Refusal:
+    """As report; a refusal of the verdict is answered, so that what it leaves is committed before it is raised."""
+    answer: Reported | Refusal
     claimed = None if said.infrastructure_failure else cut(storable(said.verdict or ""), settings.LIMITS.verdict_length)
     with hold_by_lease(job, "report", token=token, runner=runner, verdict=claimed) as held:
         if token is None:
@@ -85,8 +74,6 @@ def report(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Repo
         if held.jobs[job].state in OPEN:
             # Who waits for the verdict looks again whatever came of it: a job that went back is news too.
             announce(Judged(row.submission))
-    if isinstance(answer, Refusal):
-        raise answer
     return answer
 
 
@@ -98,8 +85,8 @@ def _at_once(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Re
         verdict = _verdict(said)
     except Refusal:
         return None
-    result, documents = new_id(), _documents(said)
-    data = _data(said, token=token, result=result, verdict=verdict, judged=True, reason=None)
+    result, documents = new_id(), documents_of(said)
+    data = data_of(said, token=token, result=result, verdict=verdict, judged=True, reason=None)
     values = [job, token, runner, result, verdict, said.score, said.max_score, *documents, canonical(data).decode()]
     with one_statement(), connection.cursor() as cursor:
         cursor.execute(AT_ONCE, values)
@@ -156,9 +143,9 @@ def judge(held: Hold, row: JobRow, said: Report) -> Reported:
     """
     verdict = _verdict(said)
     _attach_all(held, row, said)
-    result = _result(held, row, said, verdict=verdict)
+    result = result_of(held, row, said, verdict=verdict)
     after = _finish(held, row, result, said, judged=True, reason=None)
-    _store(held, result)
+    store(held, result)
     held.beside(COUNT, [row.runner])
     return Reported(result.id, after.state, duplicate=False)
 
@@ -172,68 +159,17 @@ def _infrastructure_failure(held: Hold, row: JobRow, said: Report) -> Reported:
         cause = Cause.INFRASTRUCTURE
         held.move(row.id, RecordType.REQUEUED, actor=actor, cause=cause, token=str(row.token), reason=reason)
         return Reported(None, held.returned(row.id, actor=actor).state, duplicate=False)
-    result = _result(held, row, said, verdict="")
+    result = result_of(held, row, said, verdict="")
     after = _finish(held, row, result, said, judged=False, reason=reason)
-    _store(held, result)
+    store(held, result)
     return Reported(result.id, after.state, duplicate=False)
 
 
 def _finish(held: Hold, row: JobRow, result: Result, said: Report, *, judged: bool, reason: str | None) -> JobRow:
     """The record that ends the job."""
     assert row.token is not None
-    data = _data(said, token=row.token, result=result.id, verdict=result.verdict, judged=judged, reason=reason)
+    data = data_of(said, token=row.token, result=result.id, verdict=result.verdict, judged=judged, reason=reason)
     return held.move(row.id, RecordType.REPORTED, actor=f"runner:{row.runner}", **data)
-
-
-def _data(said: Report, *, token: UUID, result: UUID, verdict: str, judged: bool, reason: str | None) -> dict[str, Scalar]:
-    """What the record says; it carries the result's digest, so that no result can be altered unseen."""
-    return {
-        "token": str(token),
-        "judged": judged,
-        "reason": reason,
-        "result": str(result),
-        "verdict": verdict,
-        "score": _score(said.score) if judged else None,
-        "max_score": _score(said.max_score) if judged else None,
-        "documents": documents_digest(*_documents(said)),
-    }
-
-
-def _documents(said: Report) -> tuple[str, str, str, str]:
-    """What a result holds besides verdict and scores, as it is stored."""
-    return cut(storable(said.failure_reason), settings.LIMITS.reason_bytes), storable(said.runner_version), said.extra, said.props
-
-
-def _score(value: float | None) -> str | None:
-    """A score as the ledger writes it: its shortest exact text. There is no negative zero: the database keeps none."""
-    return None if value is None else repr(float(value) + 0.0)
-
-
-def _result(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
-    assert row.token is not None
-    judged = not said.infrastructure_failure
-    failure_reason, runner_version, extra, props = _documents(said)
-    return Result(
-        id=new_id(),
-        token=row.token,
-        job_id=row.id,
-        submission_id=row.submission,
-        attempt=row.attempt,
-        runner_id=row.runner,
-        verdict=verdict,
-        score=said.score if judged else None,
-        max_score=said.max_score if judged else None,
-        infrastructure_failure=said.infrastructure_failure,
-        failure_reason=failure_reason,
-        runner_version=runner_version,
-        extra=extra,
-        props=props,
-        created_at=held.at,
-    )
-
-
-def _store(held: Hold, result: Result) -> None:
-    held.beside(STORE, [getattr(result, field.attname) for field in _FIELDS])
 
 
 def _attach_all(held: Hold, row: JobRow, said: Report) -> None:

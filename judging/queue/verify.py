@@ -5,25 +5,20 @@ An item and its job change in one transaction, so that any number of workers may
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
-import structlog
 from django.conf import settings
-from django.db.models import Exists, Func, OuterRef, Q
+from django.db.models import Exists, Func, OuterRef, Q, QuerySet
 
 from judging.durable import one_look, one_transaction
-from judging.errors import JobStateWrong, NotFound, Refusal
 from judging.files import open_file
 from judging.models import Attachment, Job, Result, VerdictOnItem, Verification, VerificationItem, VerificationState
 from judging.opaque import compact
-from judging.queue.cancel import cancel as cancel_job
+from judging.queue.piecemeal import each_safely, ended, some_of
 from judging.queue.submit import NewSubmission, SourceFile, submit_within
 from judging.states import OPEN, JobState
 from judging.verification.promise import not_kept
 
-log = structlog.get_logger()
 CHUNK = 50
 MOST_READ = 4 << 20
 MOST_NOTE = 2000
@@ -35,43 +30,30 @@ def verify(most: int = CHUNK) -> int:
     """Send in, compare and end at most this many; how many there were. Nothing left to do: 0."""
     with one_look():
         live = list(Verification.objects.filter(state__in=[VerificationState.WORKING, VerificationState.CANCELLING]).order_by("created_at"))
-    done = 0
-    for batch in live:
-        step = _work if batch.state == VerificationState.WORKING else _end_some
-        done += step(batch, most - done)
-        if done >= most:
-            break
-    return done
+    return some_of(live, _step, most=most)
+
+
+def _step(batch: Verification, most: int) -> int:
+    return _work(batch, most) if batch.state == VerificationState.WORKING else _end_some(batch, most)
 
 
 def _work(batch: Verification, most: int) -> int:
     with one_look():
         waiting = list(batch.items.filter(state=VerdictOnItem.WAITING).values_list("id", flat=True)[:most])
         judged = list(_judged(batch)[:most])
-    done = sum(_safely(send_in, item) for item in waiting) + sum(_safely(compare, item) for item in judged)
+    done = each_safely(waiting, send_in, of="verification") + each_safely(judged, compare, of="verification")
     if not waiting:
         _close_if_whole(batch)
     return done
 
 
-def _judged(batch: Verification) -> Any:
+def _judged(batch: Verification) -> QuerySet[VerificationItem, int]:
     """Items sent in whose job is over; one whose row was removed was over long ago.
 
     A job that failed because contact was lost is not while what its runner sent after all waits to become its result.
     """
     open_still = Job.objects.filter(Q(state__in=OPEN) | Q(outcome__isnull=False), id=OuterRef("job"))
     return batch.items.filter(~Exists(open_still), state=VerdictOnItem.SENT).values_list("id", flat=True)
-
-
-def _safely(act: Callable[[Any], bool], item: object) -> bool:
-    """One that fails is logged and left, and the next one goes on."""
-    try:
-        return act(item)
-    except Refusal as refusal:
-        log.warning("verification_refused", item=str(item), code=refusal.code)
-    except Exception:
-        log.exception("verification_failed", item=str(item))
-    return False
 
 
 def send_in(item: int) -> bool:
@@ -134,9 +116,8 @@ def _without_verdict(job: Job | None, result: Result | None) -> tuple[VerdictOnI
 def _left(token: UUID) -> dict[str, bytes]:
     """What the delivery with the verdict left, if it is not larger than anybody would need."""
     found = {}
-    for item in Attachment.objects.filter(delivery=token, name__in=["details", "log"], file__size_bytes__lte=MOST_READ).select_related(
-        "file"
-    ):
+    left = Attachment.objects.filter(delivery=token, name__in=["details", "log"], file__size_bytes__lte=MOST_READ)
+    for item in left.select_related("file"):
         with open_file(item.file) as content:
             found[item.name] = content.read(MOST_READ)
     return found
@@ -154,22 +135,14 @@ def _end_some(batch: Verification, most: int) -> int:
     """End what a cancelled verification has open, whoever holds it: nobody waits for its verdicts."""
     with one_look():
         jobs = list(Job.objects.filter(lane=batch.lane_id, state__in=OPEN).values_list("id", flat=True)[:most])
-    for job in jobs:
-        _safely(lambda each: _end(batch, each), job)
+    by, reason = batch.settled_by or batch.by, f"the verification was cancelled: {batch.reason}"
+    each_safely(jobs, lambda job: ended(job, by=by, reason=reason), of="verification")
     with one_look():
         judged = list(_judged(batch)[:most])
-    compared = sum(_safely(compare, item) for item in judged)
+    compared = each_safely(judged, compare, of="verification")
     if not jobs:
         with one_transaction():
             # What cannot be read now keeps nobody waiting: it is over.
             batch.items.filter(state=VerdictOnItem.SENT).update(state=VerdictOnItem.ENDED, note=NOT_COMPARED)
             Verification.objects.filter(id=batch.id, state=VerificationState.CANCELLING).update(state=VerificationState.CANCELLED)
     return len(jobs) + compared
-
-
-def _end(batch: Verification, job: UUID) -> bool:
-    try:
-        cancel_job(job, by=batch.settled_by or batch.by, reason=f"the verification was cancelled: {batch.reason}")
-    except (JobStateWrong, NotFound):
-        return False
-    return True

@@ -6,25 +6,20 @@ each item is opened once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
-import structlog
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from judging.durable import one_look, one_transaction
-from judging.errors import JobStateWrong, NotFound, Refusal
 from judging.hold import Hold, hold_thread
 from judging.models import ItemState, Job, Rejudging, RejudgingItem, RejudgingState, Result, Submission
-from judging.queue.cancel import cancel as cancel_job
 from judging.queue.opening import open_job
+from judging.queue.piecemeal import each_safely, ended, some_of
 from judging.rejudging.counting import standing
 from judging.rules import superseded_by_new
 from judging.states import OPEN, JobState, Priority
 from runners.keys import new_id
 
-log = structlog.get_logger()
 CHUNK = 200
 WITHDRAWN = "the submission was withdrawn"
 QUEUED = "already queued: an attempt at it waits"
@@ -35,19 +30,17 @@ def work_off(most: int = CHUNK) -> int:
     """Open and end at most this many attempts; how many there were. Nothing left to do: 0."""
     with one_look():
         live = list(Rejudging.objects.filter(state__in=[RejudgingState.WORKING, RejudgingState.CANCELLING]).order_by("created_at"))
-    done = 0
-    for batch in live:
-        step = _open_some if batch.state == RejudgingState.WORKING else _end_some
-        done += step(batch, most - done)
-        if done >= most:
-            break
-    return done
+    return some_of(live, _step, most=most)
+
+
+def _step(batch: Rejudging, most: int) -> int:
+    return _open_some(batch, most) if batch.state == RejudgingState.WORKING else _end_some(batch, most)
 
 
 def _open_some(batch: Rejudging, most: int) -> int:
     with one_look():
         ready = list(_ready(batch).values_list("id", flat=True)[:most])
-    opened = sum(_safely(open_item, item) for item in ready)
+    opened = each_safely(ready, open_item, of="rejudging")
     if not ready:
         _close_if_whole(batch)
     return opened
@@ -59,17 +52,6 @@ def _ready(batch: Rejudging) -> QuerySet[RejudgingItem]:
         Q(state=ItemState.WAITING) | Exists(Job.objects.filter(id=OuterRef("job"), state__in=OPEN))
     )
     return RejudgingItem.objects.filter(Q(run=1) | ~Exists(held_up), rejudging=batch, state=ItemState.WAITING).order_by("id")
-
-
-def _safely(act: Callable[[Any], bool], item: object) -> bool:
-    """One that fails is logged and left, and the next one goes on."""
-    try:
-        return act(item)
-    except Refusal as refusal:
-        log.warning("rejudging_refused", item=str(item), code=refusal.code)
-    except Exception:
-        log.exception("rejudging_failed", item=str(item))
-    return False
 
 
 def open_item(item: int) -> bool:
@@ -129,17 +111,9 @@ def _end_some(batch: Rejudging, most: int) -> int:
     states = OPEN if batch.aside else {JobState.QUEUED}
     with one_look():
         jobs = list(Job.objects.filter(id__in=batch.items.filter(job__isnull=False).values("job"), state__in=states)[:most])
-    for job in jobs:
-        _safely(lambda each: _end(batch, each), job.id)
+    by, reason = batch.settled_by or batch.by, f"the rejudging was cancelled: {batch.reason}"
+    each_safely([job.id for job in jobs], lambda job: ended(job, by=by, reason=reason), of="rejudging")
     if not jobs:
         with one_transaction():
             Rejudging.objects.filter(id=batch.id, state=RejudgingState.CANCELLING).update(state=RejudgingState.CANCELLED)
     return len(jobs)
-
-
-def _end(batch: Rejudging, job: UUID) -> bool:
-    try:
-        cancel_job(job, by=batch.settled_by or batch.by, reason=f"the rejudging was cancelled: {batch.reason}")
-    except (JobStateWrong, NotFound):
-        return False
-    return True
