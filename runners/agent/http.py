@@ -14,13 +14,14 @@ import httpx
 from runners.agent import PRODUCT, VERSION
 from runners.agent.answers import Answer, Unreachable
 from runners.agent.errors import Interrupted
+from runners.agent.punctual import make_punctual
 
 Cancelled = Callable[[], bool]
 SILENCE_S = 60.0
 CONNECT_S = 10.0
 MAX_ANSWER_BYTES = 16 << 20
 DRIP_S = 60.0
-"""How much longer than its silence an answer may take to come, byte by byte."""
+"""How much longer than its silence an answer may take to come, byte by byte, its headers included."""
 
 DOWNLOAD_S = 1800.0
 
@@ -36,6 +37,7 @@ class Http:
             # Reading the certificates of the world takes longer than a start has to, and plain HTTP has no use for them.
             verify=server.startswith("https:"),
         )
+        self._deadline = make_punctual(self._client)
 
     def close(self) -> None:
         self._client.close()
@@ -49,13 +51,21 @@ class Http:
 
     def _answer(self, method: str, path: str, token: str | None, silence_s: float, **sent: Any) -> Answer:
         until = time.monotonic() + silence_s + DRIP_S
-        with _reached(), self._client.stream(method, path, headers=_bearer(token), timeout=_patience(silence_s), **sent) as response:
+        with (
+            _reached(),
+            self._deadline.of(until),
+            self._client.stream(method, path, headers=_bearer(token), timeout=_patience(silence_s), **sent) as response,
+        ):
             return _whole(response, until)
 
     def download(self, path: str, target: Path, *, token: str | None, max_bytes: int, cancelled: Cancelled) -> Answer:
         """GET into a file. Raises Unreachable, Interrupted once cancelled, OSError for a disk that takes no more."""
         until = time.monotonic() + DOWNLOAD_S
-        with _reached(), self._client.stream("GET", path, headers=_bearer(token), timeout=_patience(SILENCE_S)) as response:
+        with (
+            _reached(),
+            self._deadline.of(until),
+            self._client.stream("GET", path, headers=_bearer(token), timeout=_patience(SILENCE_S)) as response,
+        ):
             if response.status_code != 200:
                 return _whole(response, until)
             return _into(target, _pieces(response, until, cancelled), max_bytes)

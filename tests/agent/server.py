@@ -20,6 +20,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 BASE = "/api/v1/"
+ENDLESS_HEADS = {"dripping head": (b"HTTP/1.1 200 OK\r\nX-Long: ", b"x"), "hints": (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n")}
+"""What begins an answer, and what follows again and again."""
+
 SURROGATES = json.dumps(dict.fromkeys(("nonce", "token", "leaseToken", "jobId", "leaseExpiresAt"), "\ud800")).encode()
 
 
@@ -51,7 +54,8 @@ class FakeServer:
     # What a test does.
 
     def misbehave(self, how, path="", times=1):
-        """`drop`, `garbage`, `surrogates`, `drip`, a status, or a Problem, for the next requests whose path holds `path`."""
+        """`drop`, `garbage`, `surrogates`, `drip`, an endless head, a status, or a Problem, for the next requests whose
+        path holds `path`."""
         with self.lock:
             self.faults += [(path, how)] * times
 
@@ -293,10 +297,22 @@ class Handler(BaseHTTPRequestHandler):
             self._write(200, SURROGATES, "application/json", {})
         elif how == "drip":
             self._drip()
+        elif how in ENDLESS_HEADS:
+            self._drip_head(*ENDLESS_HEADS[how])
         elif how == "html":
             self._write(403, b"<html>go away</html>", "text/html", {})
         else:
             self._write(how, b"", "text/plain", {})
+
+    def _drip_head(self, begin, again):
+        """A beginning of an answer that never comes to its body, until nobody listens."""
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            self.wfile.write(begin)
+            for _ in range(2000):
+                self.wfile.write(again)
+                self.wfile.flush()
+                time.sleep(0.02)
 
     def _drip(self):
         """A body of which a byte comes now and then, until nobody listens."""

@@ -18,7 +18,7 @@ from runners.agent.loop import Habits, Worker
 from runners.agent.outbox import Outbox
 from runners.agent.spool import Finished, Spool
 from runners.agent.work import failed
-from tests.agent.server import FakeServer, Problem
+from tests.agent.server import ENDLESS_HEADS, FakeServer, Problem
 
 
 @pytest.fixture
@@ -455,9 +455,10 @@ def test_a_worker_that_is_told_to_stop_ends_a_download_in_the_middle(server, sta
     assert len(server.released) == 1
 
 
-def test_an_answer_that_drips_is_given_up(server, start, monkeypatch):
+@pytest.mark.parametrize("how", ["drip", *ENDLESS_HEADS])
+def test_an_answer_that_drips_is_given_up(server, start, monkeypatch, how):
     monkeypatch.setattr("runners.agent.http.DRIP_S", 0.5 - CLAIM_MARGIN_S)
-    server.misbehave("drip", path="/claim")
+    server.misbehave(how, path="/claim")
     server.submit()
     start(wait_s=0)
 
