@@ -9,7 +9,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from contests.api.documents import AttemptDocument, JobOpened, MaintenanceDocument
+from contests.api.attempts import AttemptDocument
+from contests.api.documents import JobOpened, MaintenanceDocument
 from contests.api.door import PeoplesDoor, operator, operator_of
 from contests.api.inputs import Level, Rejudge, WithReason
 from judging import queue

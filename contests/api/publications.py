@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contests import publishing
-from contests.api.documents import PublicationList
+from contests.api.documents import Document, Instant
 from contests.api.door import PeoplesDoor, account, is_operator, only_of
 from contests.models import Publication
 from judging.errors import NotFound
 
 VIEW = "contests.view_publication"
+
+
+class PublicationDocument(Document):
+    """Final results as they were published; `superseded` says why they are no longer what counts."""
+
+    number = serializers.IntegerField()
+    at = Instant()
+    sha256 = serializers.CharField()
+    superseded = serializers.SerializerMethodField()
+
+    def get_superseded(self, row: Any) -> str | None:
+        """Nothing while it is what counts."""
+        return row.superseded or None
+
+
+class PublicationList(Document):
+    """Everything that was published of an activity."""
+
+    publications = PublicationDocument(many=True)
 
 
 class Publications(PeoplesDoor):

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contests import submit
-from contests.api.documents import SubmissionDocument, SubmissionList
+from contests.api.attempts import SubmissionDocument, SubmissionList
 from contests.api.door import PeoplesDoor, account, asked_wait, is_operator, only_of
 from contests.api.inputs import Program
 from contests.api.source import sent
