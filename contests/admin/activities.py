@@ -24,11 +24,23 @@ from judging.admin.filters import SeenSelectFilter
 from runners.models import DEFAULT_POOL
 
 
+class ActivityForm(Pooled):
+    """An activity, with words beside what an operator would have to guess."""
+
+    class Meta:
+        help_texts = {
+            "pools": "Runners with one of these tags judge it. Empty: `default`.",
+            "priority": "Whatever is in an earlier class is judged first. It stays as it is made.",
+            "grain": "What is judged one at a time. It stays as it is made.",
+            "enrolment_open": "Whoever is logged in may join. Otherwise only those you add take part.",
+        }
+
+
 @admin.register(Activity)
 class ActivityPages(Settled):
     """Contests and courses."""
 
-    form = Pooled
+    form = ActivityForm
     list_display: Any = ["name", "opens", "closes", "in_pools", "rounds_count"]
     list_filter: Any = [("organization", SeenSelectFilter)]
     list_filter_submit = True
@@ -130,7 +142,7 @@ class ActivityPages(Settled):
         """Set machines apart for an activity."""
         reserving.reserve(row.id, runners=said["runners"], pool=said["pool"])
         count = len(said["runners"])
-        return f"{count} machine{'' if count == 1 else 's'} judge only {row.title} now, as {said['pool']}."
+        return f"{count} machine{' judges' if count == 1 else 's judge'} only {row.title} now, as {said['pool']}."
 
     @act(
         "Give the room back",

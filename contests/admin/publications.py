@@ -81,7 +81,7 @@ class PublicationPages(Watched):
     def shown(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """One publication."""
         words = publishing.superseded(row)
-        return {"title": str(row), "publication": row, "by": actors([row.by])[row.by], "standing": standing(words)}
+        return {"title": str(row), "publication": row, "by": actors([row.by])[row.by].name, "standing": standing(words)}
 
 
 def _saved(text: str, name: str) -> HttpResponse:

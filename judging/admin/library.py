@@ -97,10 +97,24 @@ class NewVersion(Reason):
         return list(looked.faults) if looked else []
 
 
+class ProblemForm(forms.ModelForm):
+    """A problem, with words beside what its author would have to guess."""
+
+    class Meta:
+        help_texts = {
+            "problem_type": "A word that runners declare; the reference runner judges standard-io@1, icpc@1 and output-only@1.",
+            "external": "Judged outside this installation, by runners that forward it.",
+            "max_deliveries": "How often it is handed out before it fails; 1: what a runner lost is never tried again.",
+            "timeout_seconds": "How long all of a run may take, whatever its runner says. The package has the limits of a test.",
+            "adapter": "What becomes of the output of a run on the channel.",
+        }
+
+
 @admin.register(Problem)
 class ProblemPages(Page):
     """Problems by their slugs."""
 
+    form = ProblemForm
     list_display: Any = ["name", "title", "kind", "newest", "max_deliveries"]
     search_fields = ("slug", "title")
     organization_path = "organization"

@@ -39,6 +39,13 @@ def test_making_an_activity_with_its_pools(client):
     assert set(Pool.objects.values_list("name", flat=True)) == {"hall-a", "hall-b"}
 
 
+def test_an_activity_s_form_speaks_of_activities(client, contest):
+    pages = [words(client.get(f"{ACTIVITIES}{where}")) for where in ("add/", f"{contest[0].id}/change/")]
+
+    assert all("Runners with one of these tags judge it. Empty: `default`." in page for page in pages)
+    assert "What is judged one at a time. It stays as it is made." in pages[0]
+
+
 def test_other_pools_reach_the_lanes_at_once(client, contest):
     activity, _, assignment = contest
 

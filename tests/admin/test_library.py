@@ -136,6 +136,13 @@ def test_only_whoever_may_publishes(staff):
     assert publish(staff("judging.view_problem"), problem, zipped(a="x")).status_code == 403
 
 
+def test_the_form_of_a_problem_says_what_its_words_mean(client):
+    page = words(client.get("/admin/judging/problem/add/"))
+
+    assert "How long all of a run may take" in page
+    assert "standard-io@1, icpc@1 and output-only@1" in page
+
+
 def test_a_new_problem_is_made_and_its_type_stays(client):
     bounds = {"max_deliveries": 3, "timeout_seconds": 60, "adapter": "exit-code"}
     said = {"slug": "sum", "title": "Sum", "problem_type": "standard-io@1", **bounds}

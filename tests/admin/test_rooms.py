@@ -48,10 +48,12 @@ def test_a_room_is_reserved_in_one_dialog_and_given_back_as_it_was(client, final
     asked = words(client.get(f"/admin/contests/activity/{finals.id}/reserve/"))
     reserve(client, finals, boxes[:2])
     reserved = (tags(boxes), pools(finals))
+    said = told(client)
 
     client.post(f"/admin/contests/activity/{finals.id}/give-back/", {"reason": "over"})
 
     assert "three: gpu, hall-a" in asked
+    assert said == ["2 machines judge only Finals now, as room-1."]
     assert reserved == ([["room-1"], ["room-1"], ["gpu", "hall-a"]], (["room-1"], [["room-1"]]))
     assert (tags(boxes), pools(finals)) == ([["hall-a"], [], ["gpu", "hall-a"]], (["hall-a"], [["hall-a"]]))
     assert not Reservation.objects.exists()

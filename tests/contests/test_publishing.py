@@ -202,6 +202,7 @@ def test_an_operator_publishes_in_the_admin_and_downloads_it(contest, admin, jud
     assert "run manage.py audit --activity SPRING first" in dialog
     assert "no audit has seen the last judgement" in refused[0]
     assert made.sha256 in page
+    assert " by admin Reason" in page
     assert "counts" in page
     assert admin.get(f"/admin/contests/publication/{made.id}/results.json").content == made.document.encode()
     assert admin.get(f"/admin/contests/publication/{made.id}/results.anchor").content == made.anchor.encode()
