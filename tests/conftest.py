@@ -11,8 +11,9 @@ from pathlib import Path
 import django
 import django.conf
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.test import TransactionTestCase
+from psycopg.errors import DeadlockDetected
 
 from config import embedded, launch
 
@@ -91,12 +92,20 @@ KEPT = {"django_migrations", "django_content_type", "auth_permission", "auth_gro
 def _empty_tables(self):
     """Empty the tables between tests, past the triggers that forbid it, as a superuser restoring would.
 
-    Deleting from small tables is many times faster than truncating them, and what migrations filled is kept.
+    Deleting from small tables is many times faster than truncating them, and what migrations filled is kept. A server
+    that outlives its test may be at its last work, and lock in another order: the loser of a deadlock tries again.
     """
     tables = [name for name in connection.introspection.table_names() if name not in KEPT]
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
-        cursor.execute(";".join(f'DELETE FROM "{name}"' for name in tables))
+    for tries_left in reversed(range(5)):
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SET LOCAL session_replication_role = replica")
+                cursor.execute(";".join(f'DELETE FROM "{name}"' for name in tables))
+        except OperationalError as error:
+            if not isinstance(error.__cause__, DeadlockDetected) or not tries_left:
+                raise
+        else:
+            return
 
 
 TransactionTestCase._fixture_teardown = _empty_tables  # type: ignore[attr-defined]

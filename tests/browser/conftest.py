@@ -45,7 +45,7 @@ def visit(chromium, live_server):
         scheme = "dark" if dark else "light"
         context = chromium.new_context(viewport=size, color_scheme=scheme, base_url=live_server.url, timezone_id="Europe/Madrid")
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on("request", lambda request: complaints.append(request.url) if not _ours(request.url, live_server.url) else None)
         page.on("console", lambda said: complaints.append(f"{page.url}: {said.text}") if said.type in {"error", "warning"} else None)
         page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
