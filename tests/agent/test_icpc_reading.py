@@ -100,7 +100,7 @@ def test_the_jobs_configuration_is_laid_over_the_packages(read):
     [
         (legacy("name: [\n"), "problem.yaml: not readable YAML"),
         (legacy("- a\n"), "problem.yaml: must be a map"),
-        (new(yaml="type: [pass-fail, scoring]\n"), "problem.yaml: type: scoring problems of 2025-09 are not judged"),
+        (new(yaml="type: [pass-fail, scoring]\n"), "problem.yaml:5: type: scoring problems of 2025-09 are not judged"),
         (legacy("type: scoring\ngrading: {objective: min}\n"), "problem.yaml: grading: objective must be max"),
         (scoring({"data/testdata.yaml": "range: 0\n"}), "data/testdata.yaml: range: must be two numbers"),
         (scoring({"data/testdata.yaml": "range: 2 1\n"}), "data/testdata.yaml: range: must be two numbers"),
@@ -162,7 +162,7 @@ def test_every_fault_is_listed_and_not_only_the_first(faults):
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        (legacy("name: Sum\ncolour: red\n"), "problem.yaml: unknown key 'colour'"),
+        (legacy("name: Sum\ncolour: red\n"), "problem.yaml:2: unknown key 'colour'"),
         (legacy("name: Sum\nlimits: {speed: 1}\n"), "problem.yaml: limits: unknown key 'speed'"),
         (legacy(**{"problem_statement/problem.tex": None}), "problem_statement/: there is no problem statement"),
         (legacy(**{"input_validators/takes.py": None}), "input_validators/: there is no input validator"),

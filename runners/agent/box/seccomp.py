@@ -29,12 +29,15 @@ KERNEL_INSIDE = ("bpf", "perf_event_open", "userfaultfd", "lookup_dcookie", "sys
 MOUNTS = ("mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick")
 MOUNTS_NEWER = ("mount_setattr", "open_tree_attr", "statmount", "listmount", "name_to_handle_at", "open_by_handle_at")
 NAMESPACES = ("unshare", "setns")
+WATCHES = ("inotify_init", "inotify_init1")
+"""Few for each user (128), and all boxes of a machine are of one: a program that takes them all takes them from the others."""
+
 MACHINE = (
     *("init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff", "acct"),
     *("settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "stime", "iopl", "ioperm", "quotactl", "quotactl_fd"),
     *("sethostname", "setdomainname", "vhangup", "nfsservctl", "uselib", "_sysctl", "vm86", "vm86old", "modify_ldt"),
 )
-REFUSED = (*TRACING, *KEYS, *URING, *KERNEL_INSIDE, *MOUNTS, *MOUNTS_NEWER, *NAMESPACES, *MACHINE)
+REFUSED = (*TRACING, *KEYS, *URING, *KERNEL_INSIDE, *MOUNTS, *MOUNTS_NEWER, *NAMESPACES, *WATCHES, *MACHINE)
 NAMESPACE_FLAGS = (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
 """CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID and NET. NEWTIME exists for clone3 only, which is refused whole."""
 

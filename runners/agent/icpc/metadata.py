@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -33,6 +33,9 @@ class Version(StrEnum):
 DESCRIPTIVE = frozenset({"problem_format_version", "name", "uuid", "source", "license", "rights_owner", "limits", "keywords"})
 LEGACY_KEYS = DESCRIPTIVE | {"type", "author", "source_url", "validation", "validator_flags", "grading"}
 NEW_KEYS = DESCRIPTIVE | {"type", "version", "credits", "embargo_until", "languages", "allow_file_writing", "constants"}
+At = Callable[[object], str]
+"""From a top-level key to its file and line."""
+
 KNOWN_TYPES = frozenset({"pass-fail", "scoring", "multi-pass", "interactive", "submit-answer"})
 NEW_SCORING = "scoring problems of 2025-09 are not judged: those of the legacy format are, with the default grader"
 
@@ -64,23 +67,23 @@ class Metadata:
     """What it says of every folder's grading, over what those say."""
 
 
-def read_metadata(document: Any, reading: Reading) -> Metadata:
-    """Of the parsed document, None when there is no such file; faults and notes go to `reading`."""
+def read_metadata(document: Any, reading: Reading, at: At = lambda key: FILE) -> Metadata:
+    """Of the parsed document, None when there is no such file; faults and notes go to `reading`, by the line that `at` tells."""
     top = document if isinstance(document, Mapping) else {}
     if not isinstance(document, Mapping) and document is not None:
         reading.fault(FILE, "must be a map")
-    version = _version(top.get("problem_format_version", "legacy"), reading)
-    _unknown_keys(top, version, reading)
-    types = _types(top.get("type", "pass-fail"), version, reading)
+    version = _version(top.get("problem_format_version", "legacy"), reading, at)
+    _unknown_keys(top, version, reading, at)
+    types = _types(top.get("type", "pass-fail"), version, reading, at)
     validation = [] if version.is_new else words(top.get("validation", "default"), f"{FILE}: validation", reading)
-    _check_validation(validation, reading)
+    _check_validation(validation, reading, at)
     return Metadata(
         version=version,
         interactive="interactive" in types or "interactive" in validation,
         multi_pass="multi-pass" in types or "multi-pass" in validation,
         custom=validation[:1] == ["custom"] or bool({"interactive", "multi-pass"} & types),
         flags=() if version.is_new else tuple(words(top.get("validator_flags", ""), f"{FILE}: validator_flags", reading)),
-        languages=_languages(top.get("languages", "all"), reading) if version.is_new else (),
+        languages=_languages(top.get("languages", "all"), reading, at) if version.is_new else (),
         limits=_map(top.get("limits"), f"{FILE}: limits", reading),
         scoring="scoring" in types,
         by_validator="score" in validation,
@@ -88,62 +91,63 @@ def read_metadata(document: Any, reading: Reading) -> Metadata:
     )
 
 
-def _version(said: Any, reading: Reading) -> Version:
+def _version(said: Any, reading: Reading, at: At) -> Version:
     try:
         return Version(str(said))
     except ValueError:
-        reading.fault(FILE, f"problem_format_version {str(said)[:50]!r} is not read: {', '.join(Version)} are")
+        reading.fault(at("problem_format_version"), f"problem_format_version {str(said)[:50]!r} is not read: {', '.join(Version)} are")
         return Version.NEW if str(said)[:2] == "20" else Version.LEGACY
 
 
-def _unknown_keys(top: Mapping[str, Any], version: Version, reading: Reading) -> None:
+def _unknown_keys(top: Mapping[str, Any], version: Version, reading: Reading, at: At) -> None:
     """An error by the format. Old packages carry many keys of many tools, which nobody minds; new ones are held to it."""
     for key in top:
         if key not in (NEW_KEYS if version.is_new else LEGACY_KEYS):
-            (reading.fault if version.is_new else reading.note)(FILE, f"unknown key {str(key)[:100]!r}")
+            (reading.fault if version.is_new else reading.note)(at(key), f"unknown key {str(key)[:100]!r}")
     for key in ("name", "uuid") if version.is_new else ():
         if not top.get(key):
             reading.note(FILE, f"{key!r} is missing")
     if top.get("constants"):
-        reading.fault(FILE, "constants are not put into files by this runner; give the package with them filled in")
+        reading.fault(at("constants"), "constants are not put into files by this runner; give the package with them filled in")
 
 
-def _types(said: Any, version: Version, reading: Reading) -> set[str]:
+def _types(said: Any, version: Version, reading: Reading, at: At) -> set[str]:
     listed = said.split() if isinstance(said, str) else said
     if not isinstance(listed, list) or not listed or not all(isinstance(item, str) for item in listed):
-        reading.fault(FILE, "type must be a word or a list of words")
+        reading.fault(at("type"), "type must be a word or a list of words")
         return set()
     types = set(listed)
     for unknown in sorted(types - KNOWN_TYPES):
-        reading.fault(FILE, f"unknown type {unknown[:50]!r}")
+        reading.fault(at("type"), f"unknown type {unknown[:50]!r}")
     if "scoring" in types and version.is_new:
-        reading.fault(FILE, f"type: {NEW_SCORING}")
+        reading.fault(at("type"), f"type: {NEW_SCORING}")
     if "submit-answer" in types:
-        reading.fault(FILE, "submit-answer problems are not judged as icpc@1; output-only@1 judges answers in a ZIP")
+        reading.fault(at("type"), "submit-answer problems are not judged as icpc@1; output-only@1 judges answers in a ZIP")
     if not version.is_new and types - {"pass-fail", "scoring"} & KNOWN_TYPES:
-        reading.note(FILE, f"type {' '.join(sorted(types - {'pass-fail', 'scoring'}))} is of a newer format, but understood")
+        reading.note(at("type"), f"type {' '.join(sorted(types - {'pass-fail', 'scoring'}))} is of a newer format, but understood")
     return types
 
 
-def _check_validation(validation: list[str], reading: Reading) -> None:
+def _check_validation(validation: list[str], reading: Reading, at: At) -> None:
     if not validation:
         return
     first, *rest = validation
     known = {"score", "interactive", "multi-pass"}
     if first not in {"default", "custom"} or not set(rest) <= known or (first == "default" and rest):
-        reading.fault(FILE, f"validation {' '.join(validation)[:100]!r} is neither 'default' nor 'custom' with interactive or multi-pass")
+        words_said = " ".join(validation)[:100]
+        reading.fault(at("validation"), f"validation {words_said!r} is neither 'default' nor 'custom' with interactive or multi-pass")
 
 
 def _grading(top: Mapping[str, Any], reading: Reading) -> Mapping[str, Any]:
     return general_grading(_map(top.get("grading"), f"{FILE}: grading", reading), f"{FILE}: grading", reading)
 
 
-def _languages(said: Any, reading: Reading) -> tuple[str, ...]:
+def _languages(said: Any, reading: Reading, at: At) -> tuple[str, ...]:
     if said == "all":
         return ()
     listed = [said] if isinstance(said, str) else said
     if not isinstance(listed, list) or not listed or not all(isinstance(item, str) for item in listed):
-        reading.fault(FILE, "languages must be 'all' or a list of language codes")
+        reading.fault(at("languages"), "languages must be 'all' or a list of language codes")
         return ()
     return tuple(listed)
 

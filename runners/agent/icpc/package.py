@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from runners.agent.allowance import MEMBERS, Allowance, read_allowance
-from runners.agent.documents import parse_yaml
+from runners.agent.documents import at_line, parse_yaml
 from runners.agent.errors import Invalid
 from runners.agent.icpc import TYPE
 from runners.agent.icpc.data import Case, DataReader
@@ -93,7 +94,7 @@ class Package:
 def read_package(root: Path, *, notes: tuple[str, ...] = ()) -> Package:
     """Read the package unpacked at `root`; `notes` are those of the unpacking. Raises Invalid with every fault found."""
     reading = Reading()
-    metadata = read_metadata(_problem_yaml(root, reading), reading)
+    metadata = read_metadata(_problem_yaml(root, reading), reading, partial(at_line, FILE, root / FILE))
     limits = read_limits(metadata.limits, metadata.version, root, reading)
     data = DataReader(root, metadata, reading)
     cases = data.cases()
