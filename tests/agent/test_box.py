@@ -429,6 +429,28 @@ print(os.listdir('/box'), open('/box/f').read(), len([p for p in os.listdir('/pr
     assert {(number, text) for number, text in outcomes} == {(n, f"['f'] {n} 2\n") for n in range(3)}
 
 
+def test_two_runs_at_once_do_not_speak(box):
+    outcomes = []
+    code = """import socket, time
+ear = socket.socket(socket.AF_UNIX)
+try:
+    ear.bind('\\0assize-meeting'); ear.listen()
+    ear.settimeout(1)
+    ear.accept(); print('heard')
+except TimeoutError:
+    print('nobody')
+except OSError:
+    socket.socket(socket.AF_UNIX).connect('\\0assize-meeting'); print('spoke')"""
+
+    threads = [threading.Thread(target=lambda: outcomes.append(ran(box, ("/usr/bin/python3", "-c", code)).text)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert outcomes == ["nobody\n", "nobody\n"]
+
+
 def test_a_program_at_half_its_limit_beside_busy_neighbours_is_not_called_slow(run):
     burners = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(4)]
     try:

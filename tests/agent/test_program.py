@@ -111,6 +111,26 @@ def test_a_terminated_agent_gives_its_job_back_and_ends_well(server, start, pack
     assert server.released == [job]
 
 
+CONTAINER = ("unshare", "--mount", "--pid", "--ipc", "--uts", "--cgroup", "--fork", "--kill-child", "--mount-proc")
+"""What an engine makes around a first process, but for a root of its own."""
+
+
+@pytest.mark.box
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make namespaces")
+def test_the_first_process_of_a_container_gives_its_job_back_and_ends_well(server, start, package):
+    job = server.submit(package, SLOW)
+    engine = start(command=CONTAINER)
+    server.until(lambda: server.called("progress") or engine.poll() is not None, 20)
+    time.sleep(0.3)
+    (first,) = Path(f"/proc/{engine.pid}/task/{engine.pid}/children").read_text().split()
+
+    os.kill(int(first), signal.SIGTERM)
+
+    assert ended(engine) == 0
+    assert server.released == [job]
+    assert server.results == {}
+
+
 def test_an_idle_agent_ends_soon_after_it_is_told(server, start):
     agent = start("one", "--unsafe", "--wait-seconds", "25")
     server.until(lambda: server.called("claim"), 20)
