@@ -89,6 +89,8 @@ def has_all(requirements: Path, *, testing: bool) -> bool:
 
 def prepare(shop: Workshop) -> None:
     """Bring .venv up to date; several starts at once wait for the one that does it."""
+    if shop.ready:
+        return  # before the lock, which a user who only runs it, as cron's, may not write
     with _lock(shop) as state:
         if shop.ready:
             return

@@ -138,6 +138,15 @@ def test_an_ordinary_user_can_start_it(clone, nobody, python):
     assert said.endswith("inside 1.0 []\n")
 
 
+@pytest.mark.slow
+def test_what_one_user_installed_another_may_run_without_writing_anything(clone, nobody, python):
+    begin(clone, python=python).communicate(timeout=90)
+
+    said, _ = begin(clone, python=python, account=nobody).communicate(timeout=90)
+
+    assert said == "inside 1.0 []\n"
+
+
 def test_a_folder_one_may_not_write_in_is_named(clone, nobody, python):
     said, _ = begin(clone, python=python, account=nobody).communicate(timeout=90)
 
