@@ -137,7 +137,8 @@ def write_all(holds: Sequence[Hold]) -> None:
 
     What goes beside is a single hold's: there may be none here.
     """
-    moved = [held for held in holds if held.changes]
+    # By lane, as `reroute` takes them: writing may wake a lane that rests, and nobody is to wait for another's crosswise.
+    moved = sorted((held for held in holds if held.changes), key=lambda held: held.thread.lane)
     if not moved:
         return
     routes = ledger.append_all([held._outcome() for held in moved])

@@ -33,7 +33,7 @@ class Nothing(Enum):
     """Why a claim answers no job. A runner hears 204 for both."""
 
     WANT_OF_WORK = "nothing here for this runner: it may wait to be told"
-    PASSED_BY = "work for this runner, but somebody held it at that moment: nobody will tell, so it is to look again soon"
+    PASSED_BY = "there may be work, but somebody held it, or too much stood in its way: nobody will tell, so it is to look again soon"
     SHUT = "maintenance, or external judging is off: final for this call"
 
 
@@ -92,7 +92,7 @@ def _claim(runner: UUID, terms: Terms) -> ClaimedJob | Nothing:
         if answer is not None:
             return answer
         _tidy(runner)
-    return Nothing.WANT_OF_WORK
+    return Nothing.PASSED_BY
 
 
 def _look(runner: UUID, terms: Terms) -> ClaimedJob | Nothing | None:

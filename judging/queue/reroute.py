@@ -29,6 +29,8 @@ def reroute(lanes: Iterable[UUID], *, pools: Iterable[str]) -> int:
     effective = clean_tags(pools, limits=settings.LIMITS) or [DEFAULT_POOL]
     with one_transaction():
         rerouted = Lane.objects.filter(id__in=list(lanes))
+        # In the order in which a sweep writes: an UPDATE alone would take them as they lie.
+        list(rerouted.select_for_update(no_key=True).order_by("id").values_list("id"))
         changed = rerouted.update(pools=effective)
         announce_work_of(rerouted)
     return changed

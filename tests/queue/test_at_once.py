@@ -1,0 +1,164 @@
+"""Verbs in one statement, and threads in one transaction, met by others: what they wait for, and what is left when they wait too long."""
+
+import importlib
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection, transaction
+
+from judging import queue
+from judging.errors import StorageBusy
+from judging.models import Delivery, Job, Lane, LedgerRecord, Problem, Result
+from judging.queue import Nothing
+from judging.states import Priority
+from runners.models import Runner
+from tests.kill.scenes import stands
+from tests.kill.test_bounds import bounded
+from tests.ledger.conftest import equal
+from tests.queue.conftest import OPERATOR, claimed, report, stored
+from tests.queue.test_races import in_threads, one_after_the_other, waiting
+
+pytestmark = pytest.mark.django_db(transaction=True)
+reap = importlib.import_module("judging.queue.reap")
+MORE_THAN_ONE_CLAIM_LOOKS = 17
+
+
+def wait_for(number: int) -> None:
+    """Until so many sessions wait for a lock."""
+    deadline = time.monotonic() + 10
+    while waiting() < number:
+        assert time.monotonic() < deadline, "nobody waits"
+        time.sleep(0.005)
+
+
+def test_a_claim_that_gave_up_as_many_as_it_may_is_to_look_again_soon(hall, box_1):
+    """What stands behind them was announced long ago: nobody will wake this runner for it."""
+    Problem.objects.update(max_deliveries=1)
+    for _ in range(MORE_THAN_ONE_CLAIM_LOOKS):
+        hall.submit()
+    for job in [claimed(box_1).row.id for _ in range(MORE_THAN_ONE_CLAIM_LOOKS)]:
+        queue.give_back(job, by=OPERATOR, reason="stuck")
+    wanted = hall.submit()
+
+    assert queue.claim(box_1) is Nothing.PASSED_BY
+    assert claimed(box_1).row.id == wanted.job
+    assert Job.objects.filter(state="failed").count() == MORE_THAN_ONE_CLAIM_LOOKS
+
+
+@pytest.mark.parametrize("verb", ["claim", "report"])
+def test_a_verb_that_waits_too_long_in_its_middle_leaves_nothing_of_itself(hall, box_1, verb):
+    """A claim waits for its runner's row before it does anything, a report after it has written nearly everything."""
+    hall.submit()
+    hall.submit()
+    job = claimed(box_1)
+    act = {"claim": lambda: queue.claim(box_1), "report": lambda: report(job)}[verb]
+    before = stands(connection)
+    with transaction.atomic():
+        Runner.objects.select_for_update().get(id=box_1)
+        met = bounded(act, "lock_timeout")
+
+    assert isinstance(met, StorageBusy)
+    assert stands(connection) == before
+    act()
+    assert stands(connection) != before
+    equal()
+
+
+def test_a_report_behind_a_delete_and_a_delete_behind_a_report_each_find_what_the_first_left(hall, box_1):
+    for order in (1, -1):
+        receipt = hall.submit()
+        job = claimed(box_1)
+        acts: list[Callable[[], Any]] = [
+            partial(report, job),
+            partial(queue.delete_submission, receipt.submission, by=OPERATOR, reason="gone"),
+        ]
+        said, _ = one_after_the_other(job.row.id, *acts[::order])[::order]
+
+        row = stored(job.row.id)
+        taken = order == 1
+        assert (row.state, row.marked, Result.objects.filter(job=row.id).exists()) == (
+            "completed" if taken else "cancelled", not taken, taken,
+        )  # fmt: skip
+        assert taken or said.code == "runner.lease.stale"
+    equal()
+
+
+def test_what_a_report_uncovers_is_what_its_thread_holds_after_the_lock(hall, box_1):
+    """Three verbs wait for one thread before the report does: it is to see all they leave, though it began before they ended."""
+    first = hall.submit(thread_key="t")
+    job = claimed(box_1)
+    waits, doomed = hall.submit(thread_key="t"), hall.submit(thread_key="t")
+    one_after_the_other(
+        job.row.id,
+        lambda: queue.cancel(waits.job, by=OPERATOR, reason="no"),
+        lambda: queue.prioritise(doomed.job, Priority.JURY, by=OPERATOR, reason="later"),
+        lambda: hall.rejudge(first.submission, urgent=True),
+        lambda: report(job),
+    )
+
+    urgent = Job.objects.get(submission=first.submission, attempt=2)
+    assert (stored(job.row.id).state, stored(doomed.job).state, stored(doomed.job).replaced_by) == ("completed", "superseded", urgent.id)
+    assert claimed(box_1).row.id == urgent.id
+    equal()
+
+
+@pytest.mark.parametrize("meets_at", ["early", "late"])
+def test_a_sweep_and_a_rerouting_of_the_same_resting_lanes_never_wait_for_each_other_crosswise(hall, box_1, clock, monkeypatch, meets_at):
+    """What lapsed first is in the lane that a rerouting takes last, though it lies first in its table."""
+    early, late = hall.other_lane(id=UUID(int=1)), hall.lane
+    for lane in (late, early):
+        hall.submit(lane=lane)
+        claimed(box_1)
+        clock.forward(seconds=1)
+    queue.sweep()
+    assert not Lane.objects.filter(active=True).exists()
+    for lane in (early, early):
+        Lane.objects.filter(id=lane).update(paused_reason="")  # which lays it behind the other in its table
+    clock.forward(seconds=601)
+    alone: list[object] = []
+    monkeypatch.setattr(reap, "_alone", lambda *them: alone.append(them))
+
+    with ThreadPoolExecutor(2) as pool:
+        with transaction.atomic():
+            Lane.objects.select_for_update(no_key=True).get(id={"early": early, "late": late}[meets_at])
+            rerouting = pool.submit(in_threads, lambda: queue.reroute([late, early], pools=["finals"]))
+            wait_for(1)
+            sweeping = pool.submit(in_threads, queue.sweep)
+            wait_for(2)
+        [rerouted], [swept] = rerouting.result(60), sweeping.result(60)
+
+    assert (rerouted, swept.lapsed, swept.bad, alone) == (2, 2, 0, [])
+    assert Lane.objects.filter(active=True, pools=["finals"]).count() == 2
+
+
+def test_sweeps_reports_and_cancels_among_threads_of_many_lanes_end_each_hold_once(hall, clock):
+    lanes = [hall.lane, *(hall.other_lane() for _ in range(3))]
+    boxes = [hall.runner(f"box {n}") for n in range(3)]
+    held = []
+    for n in range(24):
+        hall.submit(lane=lanes[n * 7 % 4])
+        held.append(claimed(boxes[n % 3]))
+    queue.sweep()
+    clock.forward(seconds=601)
+
+    def reports():
+        return [report(job).state for job in held[::-3]]
+
+    def cancels():
+        for job in held[1::4]:
+            queue.cancel(job.row.id, by=OPERATOR, reason="no")
+
+    revoke = partial(queue.revoke, boxes[0], by=OPERATOR, reason="lost")
+    swept = in_threads(queue.sweep, queue.sweep, reports, cancels, revoke)[:2]
+
+    assert sum(one.bad for one in swept) == 0
+    assert sum(one.lapsed for one in swept) == LedgerRecord.objects.filter(type="expired").count()
+    assert sum(one.orphaned for one in swept) == LedgerRecord.objects.filter(type="requeued", actor="reaper").count()
+    assert not Job.objects.filter(state="running").exists()
+    assert not Delivery.objects.filter(ended_at=None).exists()
+    equal()
