@@ -38,16 +38,23 @@ def chromium():
 
 @pytest.fixture
 def visit(chromium, live_server):
-    """Opens pages: `visit(PHONE, dark=True)`. What they load and complain of is checked when the test ends."""
+    """Opens pages: `visit(PHONE, dark=True)`. What they load and complain of is checked when the test ends.
+
+    `refused` is the status of a refusal that the test is about, of which the browser complains rightly.
+    """
     contexts, complaints = [], []
 
-    def opened(size=LAPTOP, *, dark=False):
+    def opened(size=LAPTOP, *, dark=False, refused=""):
+        def complain(page, said):
+            if said.type in {"error", "warning"} and not (refused and refused in said.text):
+                complaints.append(f"{page.url}: {said.text}")
+
         scheme = "dark" if dark else "light"
         context = chromium.new_context(viewport=size, color_scheme=scheme, base_url=live_server.url, timezone_id="Europe/Madrid")
         page = context.new_page()
         page.set_default_timeout(30_000)
         page.on("request", lambda request: complaints.append(request.url) if not _ours(request.url, live_server.url) else None)
-        page.on("console", lambda said: complaints.append(f"{page.url}: {said.text}") if said.type in {"error", "warning"} else None)
+        page.on("console", lambda said: complain(page, said))
         page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
         contexts.append(context)
         return page

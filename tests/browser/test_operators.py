@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 
 from judging import queue
 from judging.models import Job
@@ -119,6 +121,41 @@ def test_cancelling_a_job(visit, log_in, shoot, scene):
     page.get_by_text("The job was cancelled.").wait_for()
     assert Job.objects.get(id=scene.held.id).state == "cancelled"
     shoot(page, "job-cancelled")
+
+
+def _cancel_dialog(page, job):
+    """The dialog that cancels a job, open, with its reason given."""
+    page.goto(f"/admin/judging/job/{job.id}/change/")
+    page.get_by_role("link", name="Cancel").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("The jury decided so")
+    return dialog
+
+
+def test_a_dialog_whose_permission_was_taken_meanwhile_says_that_nothing_was_done(visit, log_in, scene):
+    page = visit(refused="403")
+    log_in(page)
+    job = Job.objects.filter(state="queued").first()
+    dialog = _cancel_dialog(page, job)
+    User.objects.update(is_superuser=False)
+
+    dialog.get_by_role("button", name="Cancel the job").click()
+
+    dialog.get_by_text("The site refused this (403); nothing was done.").wait_for()
+    assert Job.objects.get(id=job.id).state == "queued"
+
+
+def test_a_dialog_whose_session_ended_meanwhile_leads_to_the_login(visit, log_in, scene):
+    page = visit()
+    log_in(page)
+    job = Job.objects.filter(state="queued").first()
+    dialog = _cancel_dialog(page, job)
+    Session.objects.all().delete()
+
+    dialog.get_by_role("button", name="Cancel the job").click()
+
+    page.wait_for_url("**/admin/login/**")
+    assert Job.objects.get(id=job.id).state == "queued"
 
 
 def test_rejudging_a_submission(visit, log_in, shoot, scene):

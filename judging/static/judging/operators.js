@@ -40,9 +40,24 @@
     event.detail.shouldSwap = false;
     location.reload();
   });
+  // A dialog that got no answer, or a refusal, must not look as if nothing had been asked.
+  function tellInDialog(dialog, status) {
+    const said = dialog.querySelector("[data-unanswered]") ?? document.createElement("p");
+    said.dataset.unanswered = "1";
+    said.className = "az-bad";
+    said.setAttribute("role", "alert");
+    said.textContent = status
+      ? `The site refused this (${status}); nothing was done. You may lack the permission by now, or what it is about is gone: reload the page.`
+      : "No answer from the server. It may have been done all the same: look at the page before you try again.";
+    dialog.querySelector("#dialog-form")?.prepend(said);
+  }
   // Numbers that stopped coming are old; the page must say so rather than look healthy.
   for (const name of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
-    document.addEventListener(name, (event) => event.detail.target?.classList.add("az-stale"));
+    document.addEventListener(name, (event) => {
+      const { target, xhr } = event.detail;
+      if (target?.id === "dialog") tellInDialog(target, xhr?.status < 500 ? xhr.status : 0);
+      else target?.classList.add("az-stale");
+    });
   }
   document.addEventListener("htmx:afterSwap", (event) => event.detail.target?.classList.remove("az-stale"));
 
