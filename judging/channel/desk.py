@@ -10,20 +10,16 @@ from typing import TypeVar
 from uuid import UUID
 
 import structlog
-from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
 
 from judging import queue
 from judging.channel import frames
 from judging.channel.documents import job_frame
-from judging.durable import one_transaction, storage_refusal
+from judging.channel.resuming import Run, resume
+from judging.durable import storage_refusal
 from judging.errors import RunnerNotApproved
-from judging.hold import hold_job
-from judging.models import Delivery, Job, LedgerRecord
 from judging.queue import Answer, Nothing, Silence
-from judging.queue.beat import answer_of
-from judging.states import JobState, RecordType
-from judging.wake import Concerns, Fits, announce
+from judging.wake import Fits
 from runners import channel_keys
 from runners.channel_keys import Caller, Standing
 from runners.models import Runner
@@ -34,14 +30,6 @@ log = structlog.get_logger()
 
 class Barred(Exception):
     """This key opens nothing any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A job in the hands of this connection's runner, under the token it was handed out with."""
-
-    job: UUID
-    token: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +49,16 @@ class Wanted:
 
 
 class Desk:
-    """The questions of one runner. Every one begins with whether its key is still good. Raises Barred, or a Refusal
-    when the database does not answer."""
+    """The questions of one runner. Every one begins with whether its key is still good.
+
+    Raises Barred, or a Refusal when the database does not answer.
+    """
 
     def __init__(self, who: Caller, pool: Executor, *, again: Executor, registry: str) -> None:
-        """`pool` is where it asks, `again` where it looks when nobody asked it to; `registry` is the URL the runner
-        reaches this server by."""
+        """`pool` is where it asks, `again` where it looks when nobody asked it to.
+
+        `registry` is the URL the runner reaches this server by.
+        """
         self.who = who
         self._pool = pool
         self._again = again
@@ -135,39 +127,8 @@ class Desk:
         await asyncio.wrap_future(self._pool.submit(undo, run))
 
     async def resume(self, line: UUID, *, begins: bool) -> Run | Answer | None:
-        """What a sign of life on an idle connection means: the one run this runner holds goes on here; or the run it held
-        last is to stop; or, None, nothing."""
-        return await self.ask(lambda _: self._resume(line, begins=begins))
-
-    def _resume(self, line: UUID, *, begins: bool) -> Run | Answer | None:
-        mine = Job.objects.filter(runner=self.who.runner, state=JobState.RUNNING, channel=True, outcome=None)
-        held = [Run(job, token) for job, token in mine.values_list("id", "token")[:2] if token is not None]
-        if not held:
-            return self._what_became()
-        if len(held) > 1:
-            return None
-        run = held[0]
-        answer = queue.take_up(run.job, token=run.token)
-        if answer is Answer.ACK and begins:
-            answer = queue.start(run.job, token=run.token)
-        if answer is Answer.ACK:
-            with one_transaction():
-                channel_keys.take_line(self.who, line=line, token=run.token)
-                announce(Concerns(self.who.runner))
-            return run
-        return answer
-
-    def _what_became(self) -> Run | Answer | None:
-        """Cancel, when the last run of this runner on the channel was taken from it, whatever became of the job then."""
-        last = Delivery.objects.filter(runner=self.who.runner).order_by("-claimed_at").first()
-        if last is None:
-            return None
-        leased = LedgerRecord.objects.filter(job=last.job_id, type=RecordType.LEASED, data__token=str(last.token))
-        if not leased.filter(data__channel=True).exists():
-            return None
-        with one_transaction():
-            row = hold_job(last.job_id).jobs[last.job_id]
-        return Answer.CANCEL if answer_of(row, token=last.token) is Answer.CANCEL else None
+        """What a sign of life on an idle connection means: as `judging.channel.resuming` has it."""
+        return await self.ask(lambda _: resume(self.who, line=line, begins=begins))
 
     async def lose(self, run: Run) -> Silence:
         """The runner was silent for too long."""
@@ -233,16 +194,3 @@ def process(outcome: UUID) -> None:
         log.exception("outcome_not_processed", outcome=str(outcome))
     finally:
         connections.close_all()
-
-
-def offer(machine: frames.Machine | None) -> frames.Update | None:
-    """The release this machine should run instead of its own, if one is configured (channel-protocol §6)."""
-    if machine is None or machine.os != "linux" or (machine.channel or STABLE) != STABLE:
-        return None
-    release = settings.RUNNER_RELEASES.get(machine.arch)
-    if release is None or release["version"] == machine.version:
-        return None
-    return frames.Update(**release)
-
-
-STABLE = "stable"

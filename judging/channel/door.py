@@ -17,8 +17,9 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 
 from judging.channel.desk import Desk
-from judging.channel.ear import Gone, Message, Receive, Send
+from judging.channel.ear import Gone, Message, Receive
 from judging.channel.line import Closing, Line
+from judging.channel.mouth import Send
 from judging.errors import RateLimited, Refusal, StorageUnavailable, Unauthenticated
 from judging.protocol.authentication import address_in
 from judging.wake import Hub

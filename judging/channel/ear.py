@@ -12,7 +12,6 @@ from judging.wake import Cause, Fits, Hub, Waiter
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 
 class Gone(Exception):

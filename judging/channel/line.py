@@ -13,14 +13,14 @@ from uuid import UUID, uuid4
 from django.conf import settings
 
 from judging.channel import frames
-from judging.channel.desk import Barred, Desk, Handed, Run, Wanted, offer
-from judging.channel.ear import Ear, Gone, Receive, Send
+from judging.channel.desk import Barred, Desk, Handed, Wanted
+from judging.channel.ear import Ear, Receive
+from judging.channel.mouth import DEAF_SECONDS, Mouth, Send
+from judging.channel.releases import offer
+from judging.channel.resuming import Run
 from judging.errors import NotStarted, Refusal
 from judging.queue import Answer, beat, start
 from judging.wake import Cause, Fits, Hub, Waiter, soon
-
-# A runner that takes nothing for this long is treated as gone.
-DEAF_SECONDS = 60.0
 
 # While nothing is handed out, or the database is away, a poll looks again this often.
 SHUT_SECONDS = 5.0
@@ -53,7 +53,7 @@ class Line:
         self.run: Run | None = None
         self._desk = desk
         self._hub = hub
-        self._send = send
+        self._mouth = Mouth(send)
         self._ear = Ear(hub, receive, desk.who.runner, since=since)
         self._silent_at = 0.0
         self._offered = False
@@ -108,7 +108,7 @@ class Line:
                     raise Closing(1007, "bad_message")
                 return
             case frames.Ready():
-                await (self._ready(said) if self.run is None else self._tell(frames.Ack(self.run.job)))
+                await (self._ready(said) if self.run is None else self._mouth.tell(frames.Ack(self.run.job)))
                 return
             case frames.Running() | frames.Heartbeat():
                 await self._live(said)
@@ -137,21 +137,21 @@ class Line:
 
     async def _answer(self, run: Run, answer: Answer) -> None:
         if answer is Answer.ACK:
-            await self._tell(frames.Ack(run.job))
+            await self._mouth.tell(frames.Ack(run.job))
         else:
             self.run = None
             self._stopped = run.token
-            await self._tell(frames.Cancel())
+            await self._mouth.tell(frames.Cancel())
 
     async def _resume(self, *, begins: bool) -> None:
         found = await self._desk.resume(self.id, begins=begins)
         if isinstance(found, Run):
             self._take(found)
-            await self._tell(frames.Ack(found.job))
+            await self._mouth.tell(frames.Ack(found.job))
         elif found is not None and self._stopped is None and not self._given:
             # Only the first time, and only on a connection that has not worked yet: it speaks of a run of before.
             self._stopped = self.id
-            await self._tell(frames.Cancel())
+            await self._mouth.tell(frames.Cancel())
 
     def _take(self, run: Run) -> None:
         self.run = run
@@ -172,7 +172,7 @@ class Line:
         if in_course:
             self.run = None
         try:
-            await self._tell(frames.Ack(said.job))
+            await self._mouth.tell(frames.Ack(said.job))
         finally:
             if outcome is not None:
                 await self._desk.process(outcome)
@@ -184,7 +184,7 @@ class Line:
         update = None if self._offered else offer(said.runner)
         if update is not None:
             self._offered = True
-            await self._tell(update)
+            await self._mouth.tell(update)
             return
         await self._poll(self._hub.loop.time() + said.wait_seconds)
 
@@ -202,7 +202,7 @@ class Line:
                 until = self._hub.loop.time() + (soon(passed_by) if found else SHUT_SECONDS)
                 due = await self._parked(waiter, found.fits if found else None, min(deadline, until))
                 if due and self._hub.loop.time() >= deadline - CLOCK_SECONDS:
-                    await self._tell(frames.NoJob())
+                    await self._mouth.tell(frames.NoJob())
                     return
 
     async def _looked(self, waiter: Waiter, *, unasked: bool) -> Handed | Wanted | None:
@@ -229,7 +229,7 @@ class Line:
         sent = False
         try:
             await self._ear.must_be_there()
-            await self._write(handed.frame)
+            await self._mouth.say(handed.frame)
             sent = True
         finally:
             if not sent:
@@ -238,14 +238,3 @@ class Line:
         with suppress(Refusal):
             await self._desk.ask(lambda _: beat(handed.run.job, token=handed.run.token))
         self._listen()
-
-    async def _tell(self, told: frames.Told) -> None:
-        await self._write(frames.write(told))
-
-    async def _write(self, frame: str) -> None:
-        """Send one frame. Raises Gone when the runner is, or takes nothing."""
-        try:
-            async with asyncio.timeout(DEAF_SECONDS):
-                await self._send({"type": "websocket.send", "text": frame})
-        except (TimeoutError, OSError):
-            raise Gone from None
