@@ -55,6 +55,11 @@ class House:
         self.version = ProblemVersion.objects.create(problem=self.problem, number=1, package=factories.package())
         self.assignment = routing.assign(self.round, self.problem, slug="A")
         self.lane = self.assignment.lane
+        self._play(word, box)
+        self._operate(word)
+
+    def _play(self, word, box):
+        """A pupil sends something in, and it is judged."""
         user = User.objects.create_user(f"{word}-pupil")
         self.participant = Participant.objects.create(activity=self.activity, user=user, name=f"{word} pupil")
         self.source = factories.stored_file(f"{word} source".encode())
@@ -65,6 +70,9 @@ class House:
         queue.report(claimed.row.id, Report(verdict=f"{word} verdict", score=1.0), token=claimed.row.token, runner=box.id)
         self.job = Job.objects.get(id=receipt.job)
         self.delivery = Delivery.objects.get(job=self.job)
+
+    def _operate(self, word):
+        """Operators rejudge it, verify its problem and publish."""
         wanted = Wanted(reason=f"{word} tests", organization=self.organization.id, aside=True)
         self.rejudging = Rejudging.objects.get(id=rejudging.begin([self.submission.id], by="user:1", wanted=wanted))
         lane = Lane.objects.create(problem=self.problem, problem_type=self.problem.problem_type, pools=["default"])

@@ -42,6 +42,8 @@ ICPC = {
     "submissions/accepted/many/lib/other.py": "print(3)\n",
     "submissions/time_limit_exceeded/wrong_first.py": "print(4)\n",
 }
+VERDICTS = ("Wrong answer", "Time limit exceeded")
+"""Of the two tests, for every submission."""
 
 
 def version(files=STANDARD, problem_type="standard-io@1", **work):
@@ -289,9 +291,6 @@ def test_the_verdict_of_each_test_decides_where_the_promise_is_about_tests(clien
     queue.sweep()
 
     assert states(batch) == {"accepted/many": "broken", "time_limit_exceeded/wrong_first.py": "kept"}
-
-
-VERDICTS = ("Wrong answer", "Time limit exceeded")
 
 
 @pytest.mark.parametrize("details", [b"", b"nonsense", b"[]", b'{"tests": 3}', b'{"tests": [{}]}', b"\xff" * 10])

@@ -35,7 +35,7 @@ from tests.channel.conftest import (
     workers,
 )
 from tests.channel.test_recovery import at_once
-from tests.contract.postgres import _until_waiting
+from tests.locks import until_waiting
 
 MEGABYTE = 2**20
 LONGEST = 4 * MEGABYTE
@@ -192,7 +192,7 @@ def test_a_message_that_waits_when_the_server_is_stopped_is_kept_and_acknowledge
         with transaction.atomic():
             list(Thread.objects.select_for_update(no_key=True).filter(jobs=job))
             wire.say("completed", job=job, results=ACCEPTED)
-            _until_waiting(1)
+            until_waiting(1)
             site.process.send_signal(signal.SIGTERM)
             until(lambda: not listens(site))
 
@@ -216,7 +216,7 @@ def test_who_connects_while_the_server_is_stopped_is_sent_away_and_not_told_of_a
             with transaction.atomic():
                 list(ChannelKey.objects.select_for_update().filter(runner=runner))
                 line.sendall(opening(hall, runner))
-                _until_waiting(1)
+                until_waiting(1)
                 site.process.send_signal(signal.SIGTERM)
                 until(lambda: not listens(site))
             told = b""
@@ -248,7 +248,7 @@ def test_a_message_whose_database_session_is_ended_is_not_acknowledged_and_is_ta
     with transaction.atomic():
         list(Thread.objects.select_for_update(no_key=True).filter(jobs=job))
         wire.say("completed", job=job, results=ACCEPTED)
-        _until_waiting(1)
+        until_waiting(1)
         with connection.cursor() as cursor:
             waiting = "datname = current_database() AND pid <> pg_backend_pid() AND wait_event_type = 'Lock'"
             cursor.execute(f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {waiting}")

@@ -15,7 +15,7 @@ from judging.models import Outcome, Problem, Thread
 from runners.models import Runner
 from tests import factories
 from tests.channel.conftest import ACCEPTED, OPERATOR, Hall, is_quiet, outcome_of, serving, stored, until
-from tests.contract.postgres import _until_waiting
+from tests.locks import until_waiting
 
 LAPSED = 101
 
@@ -306,7 +306,7 @@ def at_once(job, *acts):
             futures = []
             for n, act in enumerate(acts, start=1):
                 futures.append(pool.submit(run, act))
-                _until_waiting(n)
+                until_waiting(n)
         return [future.result(30) for future in futures]
 
 

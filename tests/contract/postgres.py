@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 
 from judging import queue
 from judging.errors import Refusal
@@ -24,6 +23,7 @@ from judging.states import Priority
 from runners import keys
 from runners.models import Runner
 from tests.contract.interface import Act, Answer, Client, Handout, Id, Job, Receipt, Refused, Submission, Swept
+from tests.locks import until_waiting
 
 OPERATOR = "user:1"
 WHY = "the contract"
@@ -87,24 +87,8 @@ class PostgresStore:
                 list(Thread.objects.select_for_update(no_key=True).filter(jobs=job))
                 for n, act in enumerate(acts, start=1):
                     futures.append(pool.submit(run, act))
-                    _until_waiting(n)
+                    until_waiting(n)
             return [future.result(60) for future in futures]
-
-
-def _until_waiting(sessions: int) -> None:
-    """Until so many sessions of this database wait for a lock."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_stat_clear_snapshot()")  # within a transaction the view is read once
-            cursor.execute(
-                "SELECT count(DISTINCT l.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
-                " WHERE NOT l.granted AND a.datname = current_database()"
-            )
-            if cursor.fetchone()[0] >= sessions:
-                return
-        time.sleep(0.005)
-    raise AssertionError("the verb did not wait for the thread's lock")
 
 
 def answer_of(act: Callable[[], Any]) -> Any:

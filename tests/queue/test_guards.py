@@ -1,6 +1,5 @@
 """What holds when a rule in the code is forgotten: constraints, guarded writes, one transaction a verb (queue.md §2, §3)."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
@@ -15,6 +14,7 @@ from judging.hold import hold_job, hold_thread
 from judging.models import Job, LedgerRecord, Thread
 from judging.queue import reap
 from judging.states import RecordType
+from tests.locks import until_waiting
 from tests.queue.conftest import OPERATOR, claimed, renew, report, stored
 
 LEASE = "token = gen_random_uuid(), runner_id = gen_random_uuid(), claimed_at = now(), lease_until = now(), granted = 60"
@@ -182,7 +182,7 @@ def test_a_verb_that_waited_for_its_thread_reads_the_clock_afterwards(hall, box_
         with transaction.atomic():
             list(Thread.objects.select_for_update(no_key=True))
             waits = pool.submit(end)
-            time.sleep(0.3)
+            until_waiting(1)
             released_at = clock.now()
         waits.result(30)
 

@@ -2,7 +2,6 @@
 
 import importlib
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from judging.models import Job, Lane, LedgerRecord, Problem, Result, Submission,
 from judging.queue import ClaimedJob, Nothing, Receipt, reap
 from judging.queue.claim import CLAIM
 from runners.keys import new_id
+from tests.locks import until_waiting
 from tests.queue.conftest import ACCEPTED, OPERATOR, WRONG, claimed, release, renew, report, stored
 
 claim_verb = importlib.import_module("judging.queue.claim")  # the package says claim() by this name
@@ -50,17 +50,6 @@ def thread_locked(job) -> Iterator[None]:
         yield
 
 
-def waiting() -> int:
-    """How many sessions of this database wait for a lock now; other test runs may share the server."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")
-        cursor.execute(
-            "SELECT count(DISTINCT l.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
-            " WHERE NOT l.granted AND a.datname = current_database()"
-        )
-        return cursor.fetchone()[0]
-
-
 def one_after_the_other(job, *acts: Callable[[], Any]) -> list[Any]:
     """Let these verbs meet at the thread's lock and pass it in this order; what each returned or raised."""
 
@@ -77,10 +66,7 @@ def one_after_the_other(job, *acts: Callable[[], Any]) -> list[Any]:
         with thread_locked(job):
             for n, act in enumerate(acts, start=1):
                 futures.append(pool.submit(run, act))
-                deadline = time.monotonic() + 10
-                while waiting() < n:
-                    assert time.monotonic() < deadline, "the verb did not wait for the thread's lock"
-                    time.sleep(0.005)
+                until_waiting(n)
         return [future.result(60) for future in futures]
 
 
@@ -140,10 +126,7 @@ def test_a_retry_that_meets_its_first_send_under_way_is_told_what_became_of_it(h
         with transaction.atomic():
             first = hall.submit_within(key="k")
             retry = pool.submit(in_threads, lambda: hall.submit(key="k"))
-            deadline = time.monotonic() + 10
-            while waiting() < 1:
-                assert time.monotonic() < deadline, "the retry did not wait for the key's place"
-                time.sleep(0.005)
+            until_waiting(1)
             transaction.set_rollback(not lasts)
         (receipt,) = retry.result(60)
 
