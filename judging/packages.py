@@ -59,7 +59,7 @@ def faults(stream: IO[bytes]) -> list[Fault]:
 
 def _all(archive: zipfile.ZipFile) -> Iterator[Fault]:
     entries = archive.infolist()
-    if not any(not entry.is_dir() for entry in entries):
+    if all(_is_folder(entry) for entry in entries):
         yield Fault("", 0, "There is no file in it.")
     if len(entries) > MOST_ENTRIES:
         yield Fault("", 0, f"It has {len(entries)} entries; at most {MOST_ENTRIES} are looked at.")
@@ -70,15 +70,22 @@ def _all(archive: zipfile.ZipFile) -> Iterator[Fault]:
         return
     yield from _names(entries)
     for entry in entries:
-        if not entry.is_dir():
+        if not _is_folder(entry):
             yield from _content(archive, entry)
+
+
+def _is_folder(entry: zipfile.ZipInfo) -> bool:
+    """By its name's end, as some tools of Windows write it too. ZipInfo.is_dir falls over a name that is empty."""
+    return entry.filename.endswith(("/", "\\"))
 
 
 def _names(entries: list[zipfile.ZipInfo]) -> Iterator[Fault]:
     for entry in entries:
         path = PurePosixPath(entry.filename.replace("\\", "/"))
-        if path.is_absolute() or ".." in path.parts or ":" in path.parts[0][:2]:
+        if path.is_absolute() or ".." in path.parts or ":" in "".join(path.parts[:1])[:2]:
             yield Fault(entry.filename, 0, "The path leads out of the package.")
+        elif not path.parts and not _is_folder(entry):
+            yield Fault("", 0, f"A file is called {entry.filename!r}, which is no name.")
     met = Counter(entry.filename.rstrip("/").lower() for entry in entries)
     for name, times in met.items():
         if times > 1:

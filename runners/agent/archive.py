@@ -113,6 +113,8 @@ def name_fault(raw: str) -> str | None:
     parts = raw.rstrip("/").split("/")
     if not raw or raw.startswith("/") or re.match(r"[A-Za-z]:", raw):
         return "an absolute name"
+    if not raw.endswith("/") and not PurePosixPath(raw).parts:
+        return "no name at all"
     if ".." in parts:
         return "a name that leads out"
     if any(ord(letter) < 32 or ord(letter) == 127 or 0xD800 <= ord(letter) <= 0xDFFF for letter in raw):

@@ -5,7 +5,9 @@ import errno
 import io
 import random
 import stat
+import struct
 import zipfile
+import zlib
 
 import pytest
 
@@ -181,3 +183,25 @@ def test_a_full_disk_is_not_the_archives_fault(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_file_and_a_link_of_one_name_are_refused(tmp_path):
     assert "'a': occurs twice" in faults(tmp_path, [("a", "x"), ("b", "x"), (link("a"), "b")])
+
+
+@pytest.mark.parametrize("name", ["./", ".", ".\\"])
+def test_what_is_called_as_the_folder_itself_is_told_or_passed_over_and_never_breaks_the_reader(name):
+    raw = zip_of([(name, ""), ("good.txt", "2")]).getvalue()
+    looked = packages.faults(io.BytesIO(raw))
+    said = look_over(io.BytesIO(raw), "standard-io@1")
+
+    told = name == "."
+    assert [fault.words for fault in looked] == ["A file is called '.', which is no name."] * told
+    assert any("no name at all" in each for each in said.faults) == told
+
+
+def test_an_entry_without_a_name_is_a_fault_and_no_crash():
+    body, name = b"1", b""
+    checked = struct.pack("<III", zlib.crc32(body), len(body), len(body))
+    local = b"PK\3\4" + struct.pack("<HHHHH", 20, 0, 0, 0, 33) + checked + struct.pack("<HH", len(name), 0) + name + body
+    entry = b"PK\1\2" + struct.pack("<HHHHHH", 20, 20, 0, 0, 0, 33) + checked + struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, 0) + name
+    raw = local + entry + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(entry), len(local), 0)
+
+    assert "A file is called '', which is no name." in [fault.words for fault in packages.faults(io.BytesIO(raw))]
+    assert look_over(io.BytesIO(raw), "standard-io@1").faults
