@@ -89,8 +89,9 @@ def has_all(requirements: Path, *, testing: bool) -> bool:
 
 def prepare(shop: Workshop) -> None:
     """Bring .venv up to date; several starts at once wait for the one that does it."""
-    if shop.ready:
-        return  # before the lock, which a user who only runs it, as cron's, may not write
+    made_before = shop.ready  # asked before the lock, which a user who only runs it, as cron's, may not write
+    if made_before:
+        return
     with _lock(shop) as state:
         if shop.ready:
             return

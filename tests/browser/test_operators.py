@@ -135,7 +135,7 @@ def _cancel_dialog(page, job):
 def test_a_dialog_whose_permission_was_taken_meanwhile_says_that_nothing_was_done(visit, log_in, scene):
     page = visit(refused="403")
     log_in(page)
-    job = Job.objects.filter(state="queued").first()
+    job = Job.objects.filter(state="queued").earliest("created_at")
     dialog = _cancel_dialog(page, job)
     User.objects.update(is_superuser=False)
 
@@ -148,7 +148,7 @@ def test_a_dialog_whose_permission_was_taken_meanwhile_says_that_nothing_was_don
 def test_a_dialog_whose_session_ended_meanwhile_leads_to_the_login(visit, log_in, scene):
     page = visit()
     log_in(page)
-    job = Job.objects.filter(state="queued").first()
+    job = Job.objects.filter(state="queued").earliest("created_at")
     dialog = _cancel_dialog(page, job)
     Session.objects.all().delete()
 

@@ -1,7 +1,6 @@
 """Verbs in one statement, and threads in one transaction, met by others: what they wait for, and what is left when they wait too long."""
 
 import importlib
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,20 +19,13 @@ from runners.models import Runner
 from tests.kill.scenes import stands
 from tests.kill.test_bounds import bounded
 from tests.ledger.conftest import equal
+from tests.locks import until_waiting
 from tests.queue.conftest import OPERATOR, claimed, report, stored
-from tests.queue.test_races import in_threads, one_after_the_other, waiting
+from tests.queue.test_races import in_threads, one_after_the_other
 
 pytestmark = pytest.mark.django_db(transaction=True)
 reap = importlib.import_module("judging.queue.reap")
 MORE_THAN_ONE_CLAIM_LOOKS = 17
-
-
-def wait_for(number: int) -> None:
-    """Until so many sessions wait for a lock."""
-    deadline = time.monotonic() + 10
-    while waiting() < number:
-        assert time.monotonic() < deadline, "nobody waits"
-        time.sleep(0.005)
 
 
 def test_a_claim_that_gave_up_as_many_as_it_may_is_to_look_again_soon(hall, box_1):
@@ -127,9 +119,9 @@ def test_a_sweep_and_a_rerouting_of_the_same_resting_lanes_never_wait_for_each_o
         with transaction.atomic():
             Lane.objects.select_for_update(no_key=True).get(id={"early": early, "late": late}[meets_at])
             rerouting = pool.submit(in_threads, lambda: queue.reroute([late, early], pools=["finals"]))
-            wait_for(1)
+            until_waiting(1)
             sweeping = pool.submit(in_threads, queue.sweep)
-            wait_for(2)
+            until_waiting(2)
         [rerouted], [swept] = rerouting.result(60), sweeping.result(60)
 
     assert (rerouted, swept.lapsed, swept.bad, alone) == (2, 2, 0, [])
