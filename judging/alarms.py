@@ -85,7 +85,7 @@ def _of_the_fleet(facts: Facts) -> Iterable[Alarm]:
     for words in facts.stuck:
         yield Alarm(words, Mend.RUNNERS)
     for each in facts.suspects:
-        words = f"{each.name} brought no verdict in {each.failures} of its last {each.ended} hand-outs: take it out of its pools?"
+        words = f"{each.name} brought no verdict for {each.failed} of its last {each.jobs} jobs: take it out of its pools?"
         yield Alarm(words, Mend.RUNNERS, red=False, filter=f"q={each.fingerprint[:16]}")
     if facts.pending:
         yield Alarm(f"{facts.pending} runner{_s(facts.pending)} waiting for approval.", Mend.RUNNERS, red=False)

@@ -1,5 +1,6 @@
 """Which machines bring trouble lately: hand-outs that ended without a verdict, by the ledger's newest records.
 
+A machine is judged by the jobs it failed at: one that nobody can judge comes back to it hand-out by hand-out, which is not its fault.
 Bounded by their number, so that a flood of them costs no more than that.
 """
 
@@ -12,8 +13,9 @@ from django.db import connection
 
 RECORDS = 5000
 _LATELY = f"""
-SELECT r.name, r.fingerprint, count(*), count(*) FILTER (WHERE l.type <> 'reported' OR l.data->>'judged' = 'false')
-FROM (SELECT type, at, data FROM judging_ledgerrecord ORDER BY id DESC LIMIT {RECORDS}) l
+SELECT r.name, r.fingerprint, count(DISTINCT l.job), count(DISTINCT l.job) FILTER (WHERE l.in_vain), count(*) FILTER (WHERE l.in_vain)
+FROM (SELECT type, at, job, data, type <> 'reported' OR data->>'judged' = 'false' AS in_vain
+      FROM judging_ledgerrecord ORDER BY id DESC LIMIT {RECORDS}) l
 JOIN judging_delivery d ON d.token = (l.data->>'token')::uuid JOIN runners_runner r ON r.id = d.runner_id
 WHERE l.at > (SELECT judge_now()) - interval '1 hour' AND r.state = 'approved'
   AND (l.type IN ('reported', 'expired', 'failed') OR l.type = 'requeued'
@@ -24,17 +26,18 @@ GROUP BY r.id, r.name, r.fingerprint ORDER BY 4 DESC, r.name
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What one machine's hand-outs of the last hour came to: how many ended, and how many of them without a verdict."""
+    """What one machine did in the last hour: the jobs it had, those it failed at, and the hand-outs that came back for it."""
 
     name: str
     fingerprint: str
-    ended: int
-    failures: int
+    jobs: int
+    failed: int
+    came_back: int
 
     @property
     def rate(self) -> float:
-        """The share without a verdict."""
-        return self.failures / self.ended if self.ended else 0.0
+        """The share of its jobs it failed at."""
+        return self.failed / self.jobs if self.jobs else 0.0
 
 
 def lately() -> list[Trouble]:
@@ -49,10 +52,10 @@ def suspects(machines: Sequence[Trouble]) -> list[Trouble]:
 
     Where all of them fail alike it is not the machines.
     """
-    return [each for each in machines if each.ended >= 10 and each.rate >= 0.2 and each.rate >= 2 * _of_others(each, machines)]
+    return [each for each in machines if each.jobs >= 10 and each.rate >= 0.2 and each.rate >= 2 * _of_others(each, machines)]
 
 
 def _of_others(one: Trouble, machines: Sequence[Trouble]) -> float:
     others = [each for each in machines if each is not one]
-    ended = sum(each.ended for each in others)
-    return sum(each.failures for each in others) / ended if ended else 0.0
+    jobs = sum(each.jobs for each in others)
+    return sum(each.failed for each in others) / jobs if jobs else 0.0

@@ -102,7 +102,7 @@ def _live() -> dict[str, Any]:
         "oldest": min((wait.kind.oldest for wait in waits), default=None),
         "fleet": fleet_now,
         "busy": fleet_now.connected - fleet_now.idle,
-        "came_back": sum(each.failures for each in machines),
+        "came_back": sum(each.came_back for each in machines),
         "alarms": [(alarm, _address(alarm)) for alarm in alarms(facts)],
     }
 

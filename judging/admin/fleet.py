@@ -28,13 +28,12 @@ RECENT = 200
 
 # Bounded by the index on (runner, claimed_at): a machine that judged a million jobs is read no further back.
 _RECORD = f"""
-SELECT count(*), count(*) FILTER (WHERE ending = 'reported'), count(*) FILTER (WHERE ending = 'expired'),
-       count(*) FILTER (WHERE failure OR ending = 'failed'),
+SELECT count(DISTINCT job_id), count(DISTINCT job_id) FILTER (WHERE failure OR ending IN ('failed', 'expired')),
        avg(extract(epoch FROM ended_at - claimed_at)) FILTER (WHERE ending = 'reported')
-FROM (SELECT d.ending, d.ended_at, d.claimed_at,
-             EXISTS (SELECT 1 FROM judging_ledgerrecord l WHERE l.job = d.job_id AND l.type = 'requeued'
-                     AND l.data->>'token' = d.token::text AND l.data->>'cause'
-                         IN ('infrastructure failure', 'contact with the runner was lost')) AS failure
+FROM (SELECT d.job_id, d.ending, d.ended_at, d.claimed_at,
+             EXISTS (SELECT 1 FROM judging_ledgerrecord l WHERE l.job = d.job_id AND l.data->>'token' = d.token::text
+                     AND (l.type = 'reported' AND l.data->>'judged' = 'false' OR l.type = 'requeued' AND l.data->>'cause'
+                         IN ('infrastructure failure', 'contact with the runner was lost'))) AS failure
       FROM judging_delivery d WHERE d.runner_id = %s AND d.ended_at IS NOT NULL
       ORDER BY d.claimed_at DESC LIMIT {RECENT}) d
 """
@@ -42,23 +41,21 @@ FROM (SELECT d.ending, d.ended_at, d.claimed_at,
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A runner's last deliveries that ended, counted; `seconds` is the mean time to a report, None without one."""
+    """A runner's last deliveries that ended, by their jobs; `seconds` is the mean time to a report, None without one."""
 
-    ended: int
-    reported: int
-    expired: int
-    failures: int
+    jobs: int
+    failed: int
     seconds: float | None
 
     @property
     def trouble(self) -> float:
-        """The share of deliveries that brought an infrastructure failure or ran out, in percent."""
-        return 100 * (self.expired + self.failures) / self.ended if self.ended else 0.0
+        """The share of its jobs that it failed at or let run out, in percent: as judging/trouble.py has it."""
+        return 100 * self.failed / self.jobs if self.jobs else 0.0
 
     @property
     def suspect(self) -> bool:
-        """Whether an operator should look at the machine: a fifth of at least ten deliveries came to nothing."""
-        return self.ended >= 10 and self.trouble >= 20
+        """Whether an operator should look at the machine: a fifth of at least ten jobs came to nothing."""
+        return self.jobs >= 10 and self.trouble >= 20
 
 
 def record_of(runner: Runner) -> Record:

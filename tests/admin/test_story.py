@@ -130,7 +130,7 @@ def test_a_quiet_installation_raises_nothing():
         ({"oldest": NOON - timedelta(minutes=11)}, True),
         ({"overdue": 1}, True),
         ({"external_waits": True}, True),
-        ({"suspects": (Trouble("dusty", "ab" * 32, 10, 5),)}, False),
+        ({"suspects": (Trouble("dusty", "ab" * 32, jobs=10, failed=5, came_back=5),)}, False),
         ({"failed": 1}, True),
     ],
 )
@@ -159,6 +159,6 @@ def test_what_needs_a_person_comes_first():
     ],
 )
 def test_a_machine_stands_out_when_others_do_better(counted, named):
-    machines = [Trouble(name, name, ended, failures) for name, (ended, failures) in counted.items()]
+    machines = [Trouble(name, name, jobs, failed, came_back=failed) for name, (jobs, failed) in counted.items()]
 
     assert [each.name for each in suspects(machines)] == named

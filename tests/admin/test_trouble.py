@@ -10,6 +10,11 @@ from tests.admin.reading import words
 pytestmark = pytest.mark.django_db
 
 
+def fail(box, claimed):
+    failure = queue.Report(infrastructure_failure=True, failure_reason="no disk")
+    queue.report(claimed.row.id, failure, token=claimed.row.token, runner=box.id)
+
+
 def end(box, *, failed):
     factories.submission(factories.work(cap=100))
     claimed = factories.claimed(box)
@@ -33,11 +38,25 @@ def test_a_machine_that_stands_out_is_named_with_the_way_to_it(client, dusty):
     page = client.get("/admin/live/")
     listed = words(client.get(f"/admin/runners/runner/?q={dusty.fingerprint[:16]}"))
 
-    assert "dusty brought no verdict in 10 of its last 10 hand-outs" in words(page)
+    assert "dusty brought no verdict for 10 of its last 10 jobs" in words(page)
     assert f"/admin/runners/runner/?q={dusty.fingerprint[:16]}" in page.content.decode()
     assert "Within an hour 10 hand-outs came back without a verdict, 0 jobs were given up." in words(page)
     assert "dusty" in listed
     assert "clean" not in listed
+
+
+def test_jobs_that_nobody_can_judge_do_not_blame_the_machine_they_come_back_to(client, db):
+    alone, other = factories.box(name="alone", tags=("room",)), factories.box(name="other")
+    factories.submission(factories.work(pools=("room",), cap=12))
+    for _ in range(12):
+        fail(alone, factories.claimed(alone))
+    for _ in range(10):
+        end(other, failed=False)
+
+    page = words(client.get("/admin/live/"))
+
+    assert "alone brought no verdict" not in page
+    assert "Within an hour 12 hand-outs came back without a verdict, 1 job was given up." in page
 
 
 def test_a_machine_that_is_out_of_the_fleet_is_named_no_more(client, dusty):
