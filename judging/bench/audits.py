@@ -11,6 +11,7 @@ from django.core.management import call_command
 
 from judging.audit import last_audit
 from judging.bench import load
+from judging.bench.loaded import Library
 from judging.bench.measure import Figure, Spread
 from judging.bench.scratch import direct
 from judging.bench.size import Size
@@ -34,7 +35,7 @@ def audits(address: str, size: Size) -> Iterator[Figure]:
             yield from _measured(words, into, rounds=size.rounds)
 
 
-def _measured(words: str, into: load.Library, *, rounds: int) -> Iterator[Figure]:
+def _measured(words: str, into: Library, *, rounds: int) -> Iterator[Figure]:
     """The command over these lanes alone, so that one shape does not measure the other."""
     clocks, processors, note = [], [], ""
     for _ in range(rounds):

@@ -20,6 +20,7 @@ from django.db import connection
 from judging import queue
 from judging.bench import floor, load
 from judging.bench.filler import fill
+from judging.bench.loaded import Library
 from judging.bench.measure import WARM, Client, Figure, Spread, at_once, in_turn, ratio
 from judging.bench.scratch import Connection, direct, vacuum
 from judging.bench.size import Size
@@ -38,7 +39,7 @@ class Stage:
 
     address: str
     straight: Connection
-    into: load.Library
+    into: Library
     runner: UUID
     depth: int
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from judging.bench.load import Library
+from judging.bench.loaded import Library
 from judging.bench.scratch import Connection
 
 # Ids that sort by time, as the product's do (runners.keys.new_id): random ones would scatter every index write.

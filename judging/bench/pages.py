@@ -19,7 +19,6 @@ from judging.bench.population import populate
 from judging.bench.scratch import direct
 from judging.bench.size import Size
 from judging.models import Delivery, Job, Lane, Submission
-from runners.models import Runner
 
 MOST_SECONDS = 1.0
 ROUNDS = 3
@@ -121,10 +120,7 @@ def _one_of(name: str, page: Any) -> Iterator[tuple[str, str]]:
 
 
 def _autocompletes() -> Iterator[tuple[str, str]]:
-    fields = [(Job, "lane"), (Submission, "lane"), (Delivery, "runner"), (Lane, "problem"), (Runner, None)]
-    for model, field in fields:
-        if field is None:
-            continue
+    for model, field in ((Job, "lane"), (Submission, "lane"), (Delivery, "runner"), (Lane, "problem")):
         asked = {"app_label": model._meta.app_label, "model_name": model._meta.model_name, "field_name": field}
         for term in ("", "bench"):
             yield f"autocomplete {field} {term}".strip(), f"/admin/autocomplete/?{urlencode(asked | {'term': term})}"

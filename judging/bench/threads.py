@@ -24,6 +24,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from judging import queue
 from judging.bench import load
+from judging.bench.loaded import Library
 from judging.bench.measure import WARM, Figure, Spread, ratio
 from judging.bench.population import populate
 from judging.bench.scratch import Connection, direct, scratch_database, use
@@ -58,7 +59,7 @@ class Side:
     """One of the two queues, who works in it, and what the verbs took: each round's median, in milliseconds."""
 
     database: str
-    into: load.Library
+    into: Library
     runner: UUID
     author: UUID
     reader: Client

@@ -13,6 +13,7 @@ from django.db import connections
 
 from judging import queue
 from judging.bench import floor, load
+from judging.bench.loaded import Library
 from judging.bench.measure import Figure, Spread, percentile
 from judging.bench.scratch import Connection, direct
 from judging.bench.server import RAW, SITE, Server, end, serving
@@ -164,7 +165,7 @@ def _heard(hall: Hall, sent: dict[str, float]) -> Heard:
     return Heard(delays, lost=sum(job not in hall.told for job in sent), doubled=sum(len(told) > 1 for told in hall.told.values()))
 
 
-def submit_to(into: load.Library) -> str:
+def submit_to(into: Library) -> str:
     """One submission by the verb; its job's id."""
     files = (SourceFile("source", "main.py", into.source, "0" * 64),)
     new = NewSubmission(lane=into.lanes[0], version=into.version, files=files)
