@@ -11,16 +11,17 @@ import pytest
 from django.db import connection, transaction
 
 from judging import queue
-from judging.errors import StorageBusy
-from judging.models import Delivery, Job, Lane, LedgerRecord, Problem, Result
+from judging.errors import RunnerNotApproved, StorageBusy
+from judging.models import Delivery, Job, Lane, LedgerRecord, Maintenance, Problem, ProblemVersion, Result
 from judging.queue import Nothing
 from judging.states import Priority
+from runners import enrol
 from runners.models import Runner
 from tests.kill.scenes import stands
 from tests.kill.test_bounds import bounded
 from tests.ledger.conftest import equal
 from tests.locks import until_waiting
-from tests.queue.conftest import OPERATOR, claimed, report, stored
+from tests.queue.conftest import OPERATOR, Hall, claimed, report, stored
 from tests.queue.test_races import in_threads, one_after_the_other
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -154,3 +155,66 @@ def test_sweeps_reports_and_cancels_among_threads_of_many_lanes_end_each_hold_on
     assert not Job.objects.filter(state="running").exists()
     assert not Delivery.objects.filter(ended_at=None).exists()
     equal()
+
+
+def _meanwhile(hall, box: UUID, receipt: queue.Receipt) -> dict[str, Callable[[], Any]]:
+    """What may become of the queue while a claim has begun and waits for its runner's row, whose lock is the test's own."""
+    row = Runner.objects.filter(id=box)
+    return {
+        "maintenance": lambda: in_threads(partial(queue.switch_maintenance, Maintenance.CLOSED, reason="power")),
+        "no external judging": lambda: in_threads(partial(queue.switch_external, False)),
+        "a pause": lambda: in_threads(partial(queue.pause, hall.lane, reason="wrong data")),
+        "a rerouting": lambda: in_threads(partial(queue.reroute, [hall.lane], pools=["finals"])),
+        "a cancel": lambda: in_threads(partial(queue.cancel, receipt.job, by=OPERATOR, reason="no")),
+        "a withdrawal": lambda: in_threads(partial(queue.delete_submission, receipt.submission, by=OPERATOR, reason="no")),
+        "an urgent rejudge": lambda: in_threads(partial(hall.rejudge, receipt.submission, urgent=True)),
+        "a revocation": lambda: enrol.revoke(box, reason="lost"),
+        "other tags": lambda: row.update(tags=["finals"]),
+        "other problem types": lambda: row.update(problem_types=["icpc@1"]),
+    }
+
+
+WHILE_A_CLAIM_WAITS = {
+    "maintenance": Nothing.SHUT,
+    "no external judging": Nothing.SHUT,
+    "a pause": Nothing.WANT_OF_WORK,
+    "a rerouting": Nothing.WANT_OF_WORK,
+    "a cancel": Nothing.WANT_OF_WORK,
+    "a withdrawal": Nothing.WANT_OF_WORK,
+    "an urgent rejudge": 2,
+    "a revocation": "unapproved",
+    "other tags": Nothing.WANT_OF_WORK,
+    "other problem types": Nothing.WANT_OF_WORK,
+}
+"""What the claim comes to: nothing, the number of the attempt it takes, or a refusal."""
+
+
+@pytest.mark.parametrize("what", WHILE_A_CLAIM_WAITS)
+def test_a_claim_that_began_before_sees_everything_that_was_committed_before_it_chose(hall, what):
+    """Its one statement began earlier than all of it; each statement within looks anew."""
+    problem = Problem.objects.create(slug="b", title="B", external=True)
+    version = ProblemVersion.objects.create(problem=problem, number=1).id
+    hall = Hall(version, hall.other_lane(problem=problem, external=True))
+    box = hall.runner("outside", external=True)
+    queue.switch_external(True)
+    receipt = hall.submit()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            Runner.objects.select_for_update().get(id=box)
+            claiming = pool.submit(in_threads, partial(_attempt, box))
+            until_waiting(1)
+            _meanwhile(hall, box, receipt)[what]()
+        [answer] = claiming.result(60)
+
+    assert answer == WHILE_A_CLAIM_WAITS[what]
+    equal()
+
+
+def _attempt(box: UUID) -> object:
+    """The attempt that a claim takes, or why it takes none."""
+    try:
+        answer = queue.claim(box)
+    except RunnerNotApproved:
+        return "unapproved"
+    return answer.row.attempt if isinstance(answer, queue.ClaimedJob) else answer
