@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import yaml
 from runners.agent.errors import Invalid
 
 MAX_BYTES = 1 << 20
+UNREADABLE = (yaml.YAMLError, RecursionError, ValueError, LookupError, ArithmeticError, TypeError, AttributeError)
+"""What PyYAML raises for a document; for a tag whose text it does not fit (`!!bool x`, `!!int ''`), whatever its own code falls over."""
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -21,10 +24,10 @@ class _PlainLoader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - the library's own signature
-        keys = [key.value for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.YAMLError(f"the key {key!r} occurs twice")
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        met = Counter(key.value for key, _ in pairs if isinstance(key, yaml.ScalarNode))
+        if (twice := next((key for key, times in met.items() if times > 1), None)) is not None:
+            raise yaml.YAMLError(f"the key {twice!r} occurs twice")
         return super().construct_mapping(node, deep=deep)
 
 
@@ -34,7 +37,7 @@ def parse_yaml(raw: bytes, name: str) -> Any:
         raise Invalid("package", [f"{name}: larger than {MAX_BYTES} bytes"])
     try:
         return yaml.load(raw.decode("utf-8-sig"), Loader=_PlainLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+    except UNREADABLE as error:
         raise Invalid("package", [f"{name}: not readable YAML: {' '.join(str(error).split())[:500]}"]) from error
 
 
@@ -43,6 +46,6 @@ def at_line(name: str, path: Path, key: object) -> str:
     try:
         top: Any = yaml.compose(path.read_bytes().decode("utf-8-sig"), Loader=_PlainLoader)
         lines = [node.start_mark.line + 1 for node, _ in top.value if node.value == str(key)]
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError, AttributeError, TypeError, OSError):
+    except (*UNREADABLE, OSError):
         return name
     return f"{name}:{lines[0]}" if lines else name

@@ -90,13 +90,15 @@ def test_acts_on_many_reach_only_ours(houses):
     client = ours.account("contest operator")
     ticked = {"_selected_action": [ours.submission.id, theirs.submission.id]}
 
+    said = {"action": "rejudge_many", "confirmed": "1", "reason": "x", "mode": "ordinary", "repeats": "1"}
+
     archive = client.post("/admin/judging/submission/", ticked | {"action": "download_many"})
-    client.post(
-        "/admin/judging/submission/",
-        ticked | {"action": "rejudge_many", "confirmed": "1", "reason": "x", "mode": "ordinary", "repeats": "1"},
-    )
+    asked = client.post("/admin/judging/submission/", ticked | said)
+    client.post("/admin/judging/submission/", said | {"_selected_action": [row.pk for row in asked.context["rows"]]})
 
     assert b"theirs" not in b"".join(archive.streaming_content)
+    assert b"theirs" not in asked.content
+    assert str(theirs.submission.id) not in asked.content.decode()
     made = Rejudging.objects.exclude(id__in=[ours.rejudging.id, theirs.rejudging.id]).get()
     assert made.organization == ours.organization.id
     assert list(made.items.values_list("submission", flat=True)) == [ours.submission.id]

@@ -8,8 +8,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runners.agent import documents
 from runners.agent.answers import Answer, LeaseLost, NotEnrolled, Refused, Revoked, Unreachable, read, retry_after_s
-from runners.agent.errors import AgentError, InfrastructureFailure, Unavailable
+from runners.agent.errors import AgentError, InfrastructureFailure, Invalid, Unavailable
 from runners.agent.identity import load_identity
 from runners.agent.job import Claim, granted_s
 from runners.agent.printable import first_line, printable
@@ -187,3 +188,39 @@ def test_files_that_are_neither_the_source_nor_beside_it_are_left_where_they_are
     file = {"name": "essay", "fileName": "essay.txt", "fileId": "f", "sha256": "0" * 64}
 
     assert Claim.read({"jobId": "j", "leaseToken": "t", "files": [file]}, granted_s=1).beside == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("!!int ''", "!!int _", "!!float ''", "!!bool x", "!!timestamp x", "!!timestamp '2001-99-99'", "!!binary x", "!!map [1]"),
+        *("!!float '" + "1:" * 2000 + "1'", "a: " + "9" * 5000, "? [1]\n: 2", "<<: 3", "[" * 5000, "a: 1\na: 2", "'': 1\n'': 2", "\0"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_document_that_is_not_understood_is_refused_by_its_name_whatever_its_reader_falls_over(text):
+    with pytest.raises(Invalid, match="a\\.yaml: not readable YAML"):
+        documents.parse_yaml(text.encode(), "a.yaml")
+
+
+def test_keys_without_number_are_looked_through_once(monkeypatch):
+    looked = []
+
+    class Key(str):
+        __slots__ = ()
+
+        def __eq__(self, other):
+            looked.append(1)
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    construct = documents.yaml.nodes.ScalarNode.__init__
+
+    def scalar(self, tag, value, *more, **named):
+        construct(self, tag, Key(value), *more, **named)
+
+    monkeypatch.setattr(documents.yaml.nodes.ScalarNode, "__init__", scalar)
+    documents.parse_yaml("\n".join(f"key{number}: " for number in range(500)).encode(), "a.yaml")
+
+    assert len(looked) < 5000

@@ -90,7 +90,8 @@ def read_grading(members: Mapping[str, Any], where: str, above: Grading, reading
     said: dict[str, Any] = {}
     if "on_reject" in members:
         said["breaks"] = members["on_reject"] != "continue"
-        if members["on_reject"] not in {"break", "continue"}:
+        # A tuple: what a document says may be a list, which no set can be asked about.
+        if members["on_reject"] not in ("break", "continue"):
             reading.fault(where, "on_reject must be break or continue")
     if "grader_flags" in members:
         said |= _of_flags(words(members["grader_flags"], f"{where}: grader_flags", reading), where, reading)
