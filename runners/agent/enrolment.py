@@ -22,7 +22,8 @@ class Enrolment:
     def __init__(self, api: Api, profile: Profile, *, fingerprint: str, sleep: Callable[[float], bool]) -> None:
         self._api = api
         self._profile = profile
-        self._fingerprint = fingerprint
+        # In groups of four, as the operators' page shows it: the two are compared by eye.
+        self._fingerprint = " ".join(fingerprint[place : place + 4] for place in range(0, len(fingerprint), 4))
         self._sleep = sleep
         self._one = threading.Lock()
         self._times = 0

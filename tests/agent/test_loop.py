@@ -146,6 +146,19 @@ def test_a_runner_waits_for_its_approval(server, start):
     only_result(server)
 
 
+def test_the_log_shows_the_key_in_groups_as_the_operators_page_does(server, start, caplog):
+    caplog.set_level("INFO", "runners.agent.enrolment")
+    server.approve_new = False
+    start()
+
+    server.until(lambda: len(server.called("token")) > 1)
+
+    fingerprint = next(iter(server.runners))
+    grouped = " ".join(fingerprint[place : place + 4] for place in range(0, 64, 4))
+    assert f"key {grouped}, pendingApproval" in caplog.text
+    assert f"waiting for approval of key {grouped}: " in caplog.text
+
+
 def test_a_job_is_said_to_have_arrived_before_it_is_judged(server, start):
     server.submit()
     running = start(until_cancelled)
