@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from judging.durable import one_look, one_transaction
-from judging.errors import Refusal
+from judging.errors import Refusal, StorageUnavailable
 from judging.hold import Hold, hold_jobs_unless_locked, write_all
 from judging.models import Job
 from judging.queue.process import left_over, process
@@ -83,7 +83,7 @@ def end_overdue(held: Hold, row: JobRow, *, actor: str) -> JobRow | None:
 
 
 def sweep() -> Swept:
-    """One pass over everything the clock decides; any number may run at once."""
+    """One pass over everything the clock decides; any number may run at once. Raises StorageBusy, StorageUnavailable."""
     swept = Swept()
     _each(swept, _lapsed(), _end_lapsed)
     _each(swept, _orphans(), _take_back)
@@ -123,17 +123,28 @@ def _orphans() -> list[UUID]:
 
 
 def _each(swept: Swept, jobs: Sequence[UUID], act: Act) -> None:
-    """So many at a time, in one transaction; of a batch that fails each alone, so that a bad row keeps no other back."""
+    """So many at a time, in one transaction; of a batch that fails each alone, so that a bad row keeps no other back.
+
+    Raises StorageUnavailable when the database is gone: the next sweep goes on from what is left.
+    """
     for batch in batches(jobs):
         began = time.perf_counter()
         try:
             ended = _together(batch, act)
-        except Exception:  # whatever it was, each tells its own below
+        except Exception as failed:  # whatever it was, each tells its own below
+            if isinstance(failed, StorageUnavailable):
+                _ask_for_nothing()
             for job in batch:
                 _alone(swept, job, act)
         else:
             swept.count(ended)
         time.sleep((time.perf_counter() - began) * REST)
+
+
+def _ask_for_nothing() -> None:
+    """Ten thousand jobs are not to be tried one by one at a database that is away. Raises StorageUnavailable when it is."""
+    with one_look(), connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
 
 
 def batches(jobs: Sequence[UUID]) -> Iterator[Sequence[UUID]]:

@@ -8,10 +8,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from judging import queue
-from judging.errors import RunnerNotApproved, StorageBusy
+from judging.errors import RunnerNotApproved, StorageBusy, StorageUnavailable
 from judging.models import Delivery, Job, Lane, LedgerRecord, Maintenance, Problem, ProblemVersion, Result
 from judging.queue import Nothing
 from judging.states import Priority
@@ -155,6 +155,29 @@ def test_sweeps_reports_and_cancels_among_threads_of_many_lanes_end_each_hold_on
     assert not Job.objects.filter(state="running").exists()
     assert not Delivery.objects.filter(ended_at=None).exists()
     equal()
+
+
+def test_a_sweep_whose_database_goes_away_stops_at_once_and_the_next_one_goes_on(hall, box_1, clock, monkeypatch):
+    for _ in range(3 * reap.TOGETHER):
+        hall.submit()
+        claimed(box_1)
+    clock.forward(seconds=601)
+    lapsed, tried = reap._lapsed(), []
+
+    def gone(*_: object) -> None:
+        tried.append(1)
+        connection.close()
+        raise OperationalError("the server closed the connection unexpectedly")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reap, "_lapsed", lambda: lapsed)
+        patched.setattr("django.db.backends.base.base.BaseDatabaseWrapper.ensure_connection", gone)
+        connection.close()
+        with pytest.raises(StorageUnavailable):
+            queue.sweep()
+
+    assert len(tried) < reap.TOGETHER
+    assert queue.sweep().lapsed == 3 * reap.TOGETHER
 
 
 def _meanwhile(hall, box: UUID, receipt: queue.Receipt) -> dict[str, Callable[[], Any]]:
