@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from judging.text import many
 from judging.trouble import Trouble
 
 SWEEP_LATE = timedelta(minutes=2)
@@ -88,7 +89,7 @@ def _of_the_fleet(facts: Facts) -> Iterable[Alarm]:
         words = f"{each.name} brought no verdict for {each.failed} of its last {each.jobs} jobs: take it out of its pools?"
         yield Alarm(words, Mend.RUNNERS, red=False, filter=f"q={each.fingerprint[:16]}")
     if facts.pending:
-        yield Alarm(f"{facts.pending} runner{_s(facts.pending)} waiting for approval.", Mend.RUNNERS, red=False)
+        yield Alarm(f"{many(facts.pending, 'runner')} waiting for approval.", Mend.RUNNERS, red=False)
 
 
 def _of_the_queue(facts: Facts) -> Iterable[Alarm]:
@@ -97,18 +98,14 @@ def _of_the_queue(facts: Facts) -> Iterable[Alarm]:
     if facts.external_waits:
         yield Alarm("Work for outside judges waits, and external judging is switched off.", Mend.MAINTENANCE)
     if facts.overdue:
-        yield Alarm(f"{facts.overdue} lease{_s(facts.overdue)} over and not yet taken back.", Mend.JOBS, filter="state__exact=running")
+        yield Alarm(f"{many(facts.overdue, 'lease')} over and not yet taken back.", Mend.JOBS, filter="state__exact=running")
     if facts.oldest is not None and facts.now - facts.oldest > LONG_WAIT:
         yield Alarm("Work has been waiting for more than ten minutes.", Mend.LANES)
     if facts.failed:
-        yield Alarm(f"{facts.failed} job{_s(facts.failed)} given up in the last hour.", Mend.JOBS, filter="state__exact=failed")
+        yield Alarm(f"{many(facts.failed, 'job')} given up in the last hour.", Mend.JOBS, filter="state__exact=failed")
     if facts.level == "closed":
         yield Alarm("The installation is closed for maintenance.", Mend.MAINTENANCE)
     if facts.level == "draining":
         yield Alarm("The installation is draining: nothing is handed out.", Mend.MAINTENANCE, red=False)
     if facts.paused_lanes:
-        yield Alarm(f"{facts.paused_lanes} lane{_s(facts.paused_lanes)} paused with work waiting.", Mend.LANES, red=False)
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
+        yield Alarm(f"{many(facts.paused_lanes, 'lane')} paused with work waiting.", Mend.LANES, red=False)

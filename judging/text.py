@@ -1,4 +1,4 @@
-"""PURE: text that the database can hold, whatever bytes a client's JSON decoded to."""
+"""PURE: text that the database can hold, whatever bytes a client's JSON decoded to, and that people can read."""
 
 from __future__ import annotations
 
@@ -22,3 +22,8 @@ def cut(text: str, most_bytes: int) -> str:
 def printable(text: str) -> str:
     """The text with everything that could move a terminal's cursor or hide from the eye written as its escape."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def many(number: int, word: str) -> str:
+    """How many of what: `1 job`, `2 jobs`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -21,6 +21,7 @@ from contests.models import Activity
 from judging import marks
 from judging.admin.actions import Said, act, actor
 from judging.admin.filters import SeenSelectFilter
+from judging.text import many
 from runners.models import DEFAULT_POOL
 
 
@@ -170,7 +171,7 @@ class ActivityPages(Settled):
     def take_in(self, request: HttpRequest, row: Activity, said: Said) -> str:
         """Make accounts and places for a list of participants."""
         taken = roster.take_in(row.id, said["lines"], only=self.organization(request))
-        return f"{taken} participant{'' if taken == 1 else 's'} joined {row.title}."
+        return f"{many(taken, 'participant')} joined {row.title}."
 
     @act(
         "Publish final results",

@@ -19,6 +19,7 @@ from judging.admin.pages import Page
 from judging.admin.pools import PoolChoice
 from judging.errors import Refusal
 from judging.models import Lane
+from judging.text import many
 from judging.waiting import Need, Squad, stranded, strength
 from runners.models import DEFAULT_POOL
 from runners.tags import clean_tags, note_pools
@@ -45,7 +46,7 @@ class Routed(Reason, PoolChoice):
     def effects(self) -> Iterable[object]:
         """How many streams of work follow, and what judges them now."""
         lanes = list(self.lanes())
-        yield f"{len(lanes)} assignment{'' if len(lanes) == 1 else 's'} follow at once, waiting work included."
+        yield f"{many(len(lanes), 'assignment')} follow at once, waiting work included."
         yield format_html("Judged now by {}.", ability(lanes))
 
     def stranded(self, tags: list[str]) -> list[Need]:
@@ -68,7 +69,7 @@ def ability(lanes: Iterable[Lane], fleet: Sequence[Squad] | None = None) -> Safe
     if not able:
         return marks.badge("no assignment yet", "off")
     weakest = min(able, key=lambda each: (each.connected, each.approved))
-    words = f"{weakest.approved} runner{'' if weakest.approved == 1 else 's'}, {weakest.connected} connected"
+    words = f"{many(weakest.approved, 'runner')}, {weakest.connected} connected"
     least = "least served: " if len(set(able)) > 1 else ""
     return marks.badge(least + words, "good" if weakest.connected else "bad")
 

@@ -22,7 +22,7 @@ from judging.models import Audit, ItemState, Job, RejudgingItem, RejudgingState,
 from judging.records import canonical, instant
 from judging.replay.exported import Anchor, write_anchors
 from judging.states import OPEN
-from judging.text import storable
+from judging.text import many, storable
 
 FORMAT = "assize-results"
 FORMAT_VERSION = 1
@@ -46,9 +46,7 @@ class Readiness:
     def require(self) -> None:
         """Raise ResultsOpen or ResultsUnproved where something forbids to publish."""
         if self.open:
-            raise ResultsOpen(
-                f"{self.open} attempt{_s(self.open)} of this activity {'is' if self.open == 1 else 'are'} still to be judged."
-            )
+            raise ResultsOpen(f"{many(self.open, 'attempt')} of this activity {'is' if self.open == 1 else 'are'} still to be judged.")
         if settings.PUBLISH_PROVED and self.proof is None:
             said = "the newest audit diverged" if self.last_audit and self.last_audit.diverged else "no audit has seen the last judgement"
             raise ResultsUnproved(f"Not published: {said}. Run `{self.command}`; when it says equal, publish again.")
@@ -129,7 +127,3 @@ def _written(activity: Activity, rows: Rows, ready: Readiness, lanes: list[UUID]
         anchor=anchor.getvalue(),
         **said,
     )
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"

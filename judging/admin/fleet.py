@@ -19,6 +19,7 @@ from judging.admin.pools import PoolChoice
 from judging.admin.swearing import Sworn
 from judging.models import Job
 from judging.states import JobState
+from judging.text import many
 from judging.waiting import Need, Squad, stranded, strength, without
 from runners.clock import Clock
 from runners.models import DEFAULT_POOL, ChannelKey, Runner, RunnerState
@@ -168,7 +169,7 @@ class Retagging(PoolChoice, Reason, Fleet):
     def effects(self) -> Iterable[object]:
         """How many machines, what they hold, and how much of what waits they may take now."""
         held = Job.objects.filter(runner__in=[runner.id for runner in self.runners], state=JobState.RUNNING).count()
-        yield f"{_count(len(self.runners), 'runner')}; {_count(held, 'job')} held now, which is finished first."
+        yield f"{many(len(self.runners), 'runner')}; {many(held, 'job')} held now, which is finished first."
         waiting = overview.kinds()
         fitting = sum(any(alone(runner).takes(kind.need) for runner in self.runners) for kind in waiting)
         if waiting:
@@ -185,7 +186,3 @@ class Retagging(PoolChoice, Reason, Fleet):
     def stranded(self, tags: list[str]) -> list[Need]:
         """By the fleet without these runners as they are and with them as they would be."""
         return newly_stranded([alone(runner) for runner in self.runners], [alone(runner, pools=tags) for runner in self.runners])
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -12,6 +12,7 @@ from judging.admin.actions import Said, Secret, act, actor
 from judging.admin.fleet import Approval, ChannelKeying, ChannelNewcomer, Forgetting, Retagging, Revocation
 from judging.admin.pages import Watched
 from judging.admin.ticked import bulk_act
+from judging.text import many
 from runners.models import Runner, RunnerState
 
 
@@ -134,7 +135,7 @@ class Keys(Watched):
     def revoke(self, request: HttpRequest, row: Runner, said: Said) -> str:
         """End a key for ever."""
         back = queue.revoke(row.id, by=actor(request), reason=said["reason"])
-        return f"{row.name} was revoked; {len(back)} job{'' if len(back) == 1 else 's'} went back to the queue."
+        return f"{row.name} was revoked; {many(len(back), 'job')} went back to the queue."
 
     @act(
         "Forget",

@@ -18,6 +18,7 @@ from judging.admin.pages import Watched
 from judging.marks import spoken
 from judging.models import Installation, Job, Maintenance
 from judging.states import JobState
+from judging.text import many
 from runners.clock import Clock
 
 MAINTAIN = "judging.maintain_installation"
@@ -29,7 +30,7 @@ class Draining(Reason):
     def effects(self) -> Iterable[object]:
         """What is held now."""
         held = overview.counts().running
-        yield f"{held} job{'' if held == 1 else 's'} still held by runners."
+        yield f"{many(held, 'job')} still held by runners."
         yield f"It closes by itself when nothing runs, or after {spoken(settings.LIMITS.drain.total_seconds())}."
 
 
@@ -39,7 +40,7 @@ class Sweeping(Reason):
     def effects(self) -> Iterable[object]:
         """The leases that are over."""
         over = Job.objects.filter(state=JobState.RUNNING, lease_until__lte=Clock()).count()
-        yield f"{over} lease{'' if over == 1 else 's'} over and not yet taken back."
+        yield f"{many(over, 'lease')} over and not yet taken back."
         yield "If nothing has swept for minutes, neither cron nor a server's ticker lives: this sweeps once, it does not mend that."
 
 

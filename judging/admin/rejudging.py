@@ -23,6 +23,7 @@ from judging.models.work import PRIORITIES
 from judging.rejudging import Wanted
 from judging.rejudging.begin import MOST_REPEATS
 from judging.states import Priority
+from judging.text import many
 
 ORDINARY, URGENT = "ordinary", "urgent"
 REJUDGE = "judging.rejudge_submission"
@@ -91,7 +92,7 @@ class RejudgeMany(Rejudge):
     def effects(self) -> Iterable[object]:
         """How many get an attempt, and how many do not and why."""
         seen = rejudging.preview(self.chosen())
-        yield f"{seen.submissions} submission{_s(seen.submissions)} chosen."
+        yield f"{many(seen.submissions, 'submission')} chosen."
         if seen.running:
             yield f"{seen.running} being judged now: the new attempt follows the one that is held."
         for count, why in (
@@ -131,7 +132,3 @@ def in_words(asked: Sequence[tuple[str, str]]) -> str:
 def _plain(name: str) -> str:
     """What a filter's parameter is called: its last word, without how it compares."""
     return name.removesuffix("__exact").removesuffix("__id").rpartition("__")[2] or name
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"

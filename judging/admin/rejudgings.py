@@ -23,6 +23,7 @@ from judging.admin.swearing import Sworn
 from judging.admin.timeline import actors
 from judging.models import Rejudging, RejudgingState
 from judging.states import Priority
+from judging.text import many
 
 TONES = {
     RejudgingState.WORKING: "busy",
@@ -59,7 +60,7 @@ class Applying(Seen, Sworn):
         if found.overtaken:
             yield f"{found.overtaken} {'was' if found.overtaken == 1 else 'were'} judged once more since, which counts instead."
         if found.standings:
-            yield f"{len(found.standings)} best score{'' if len(found.standings) == 1 else 's'} change."
+            yield f"{many(len(found.standings), 'best score')} change."
 
 
 def _kept_aside(row: Rejudging) -> bool:
@@ -148,7 +149,7 @@ class RejudgingPages(FoundById):
     def apply(self, request: HttpRequest, row: Rejudging, said: Said) -> str:
         """Let what was kept aside count."""
         applied = rejudging.apply(row.id, by=actor(request))
-        return f"The results of {applied} submission{'' if applied == 1 else 's'} count now."
+        return f"The results of {many(applied, 'submission')} count now."
 
     @act(
         "Cancel",

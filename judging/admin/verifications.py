@@ -25,6 +25,7 @@ from judging.admin.timeline import actors
 from judging.errors import Refusal
 from judging.models import Lane, ProblemVersion, VerdictOnItem, Verification, VerificationState
 from judging.opaque import compact
+from judging.text import many
 from judging.verification import Preview, Wanted
 from judging.waiting import Need, strength
 from runners.agent.kinds import KINDS
@@ -102,19 +103,15 @@ class Verify(PoolChoice):
         yield in_words(found)
         pools = frozenset(self.initial["pools"])
         able = strength(Need(self.row.problem.problem_type, self.row.problem.external, pools), overview.squads())
-        yield f"In {', '.join(sorted(pools))}: {able.connected} connected runner{_s(able.connected)}, {able.idle} idle."
+        yield f"In {', '.join(sorted(pools))}: {many(able.connected, 'connected runner')}, {able.idle} idle."
 
 
 def in_words(found: Preview) -> str:
     """How many, and of what."""
     count, languages = sum(found.languages.values()), len(found.languages)
     kinds = ", ".join(f"{number} {language}" for language, number in found.languages.items())
-    told = f"{count} submission{_s(count)} in {languages} language{_s(languages)}{': ' if kinds else ''}{kinds}."
+    told = f"{many(count, 'submission')} in {many(languages, 'language')}{': ' if kinds else ''}{kinds}."
     return f"{told} {found.unknown} more in no language that is known here: not judged." if found.unknown else told
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
 
 
 def can_be_verified(row: ProblemVersion) -> bool:
