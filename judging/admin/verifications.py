@@ -23,7 +23,7 @@ from judging.admin.pages import FoundById
 from judging.admin.pools import PoolChoice
 from judging.admin.timeline import actors
 from judging.errors import Refusal
-from judging.models import Lane, ProblemVersion, VerdictOnItem, Verification, VerificationState
+from judging.models import Lane, ProblemVersion, PromiseState, Verification, VerificationState
 from judging.opaque import compact
 from judging.text import many
 from judging.verification import Preview, Wanted
@@ -38,12 +38,12 @@ TONES = {
     VerificationState.CANCELLED: "off",
 }
 ROW_TONES = {
-    VerdictOnItem.WAITING: "off",
-    VerdictOnItem.SENT: "busy",
-    VerdictOnItem.KEPT: "good",
-    VerdictOnItem.BROKEN: "bad",
-    VerdictOnItem.ENDED: "off",
-    VerdictOnItem.SKIPPED: "warn",
+    PromiseState.WAITING: "off",
+    PromiseState.SENT: "busy",
+    PromiseState.KEPT: "good",
+    PromiseState.BROKEN: "bad",
+    PromiseState.ENDED: "off",
+    PromiseState.SKIPPED: "warn",
 }
 
 
@@ -184,7 +184,7 @@ class VerificationPages(FoundById):
             "by": names[row.by].name,
             "settled_by": names[row.settled_by].name if row.settled_by else "",
             "found": found,
-            "rows": [(each, ROW_TONES[VerdictOnItem(each.item.state)]) for each in found.rows],
+            "rows": [(each, ROW_TONES[PromiseState(each.item.state)]) for each in found.rows],
             "config": row.lane.config,
         }
 

@@ -6,7 +6,7 @@ from judging.models.ledger import Audit, AuditResult, AuditScope, FeedEpoch, Led
 from judging.models.library import Adapter, Problem, ProblemVersion, StoredFile
 from judging.models.outcomes import Outcome, OutcomeKind
 from judging.models.rejudging import ItemState, Rejudging, RejudgingItem, RejudgingState
-from judging.models.verifying import VerdictOnItem, Verification, VerificationFile, VerificationItem, VerificationState
+from judging.models.verifying import PromiseState, Verification, VerificationFile, VerificationItem, VerificationState
 from judging.models.work import Lane, Submission, SubmissionFile, Thread, Ticket
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "OutcomeKind",
     "Problem",
     "ProblemVersion",
+    "PromiseState",
     "Rejudging",
     "RejudgingItem",
     "RejudgingState",
@@ -38,7 +39,6 @@ __all__ = [
     "Thread",
     "ThreadSeal",
     "Ticket",
-    "VerdictOnItem",
     "Verification",
     "VerificationFile",
     "VerificationItem",

@@ -24,15 +24,21 @@ class VerificationState(models.TextChoices):
     """What was open has ended. Final."""
 
 
-class VerdictOnItem(models.TextChoices):
-    """What came of one of the jury's submissions."""
+class PromiseState(models.TextChoices):
+    """What came of one of the jury's submissions, and of the promise about it."""
 
     WAITING = "waiting", "to be sent in"
+    """It is kept and nobody has sent it in. A sweep leads to SENT, the verification's end to SKIPPED."""
     SENT = "sent", "sent in"
+    """It has a job, which is judged as any other. A sweep that finds it over leads to KEPT, BROKEN or ENDED."""
     KEPT = "kept", "as promised"
+    """It was judged to be what was promised. Final."""
     BROKEN = "broken", "not as promised"
+    """It was judged to be something else, or its job was given up. Final."""
     ENDED = "ended", "ended without a verdict"
+    """Its job was cancelled, or what its runner left was lost: that says nothing of the promise. Final."""
     SKIPPED = "skipped", "not judged"
+    """Nothing can start it, or the verification was cancelled before it was sent in. Final."""
 
 
 class Verification(models.Model):
@@ -74,7 +80,7 @@ class VerificationItem(models.Model):
     name = models.CharField(max_length=300)
     language = models.CharField(max_length=64, blank=True, default="")
     promise = models.TextField()
-    state = models.CharField(max_length=7, choices=VerdictOnItem.choices, default=VerdictOnItem.WAITING)
+    state = models.CharField(max_length=7, choices=PromiseState.choices, default=PromiseState.WAITING)
     submission = models.OneToOneField(Submission, on_delete=models.CASCADE, null=True, related_name="verified")
     job = models.UUIDField(null=True, unique=True)
     found = models.CharField(max_length=64, blank=True, default="")

@@ -12,7 +12,7 @@ from django.db.models import Exists, Func, OuterRef, Q, QuerySet
 
 from judging.durable import one_look, one_transaction
 from judging.files import open_file
-from judging.models import Attachment, Job, Result, VerdictOnItem, Verification, VerificationItem, VerificationState
+from judging.models import Attachment, Job, PromiseState, Result, Verification, VerificationItem, VerificationState
 from judging.opaque import compact
 from judging.queue.piecemeal import each_safely, ended, some_of
 from judging.queue.submit import NewSubmission, SourceFile, submit_within
@@ -39,7 +39,7 @@ def _step(batch: Verification, most: int) -> int:
 
 def _work(batch: Verification, most: int) -> int:
     with one_look():
-        waiting = list(batch.items.filter(state=VerdictOnItem.WAITING).values_list("id", flat=True)[:most])
+        waiting = list(batch.items.filter(state=PromiseState.WAITING).values_list("id", flat=True)[:most])
         judged = list(_judged(batch)[:most])
     done = each_safely(waiting, send_in, of="verification") + each_safely(judged, compare, of="verification")
     if not waiting:
@@ -53,7 +53,7 @@ def _judged(batch: Verification) -> QuerySet[VerificationItem, int]:
     A job that failed because contact was lost is not while what its runner sent after all waits to become its result.
     """
     open_still = Job.objects.filter(Q(state__in=OPEN) | Q(outcome__isnull=False), id=OuterRef("job"))
-    return batch.items.filter(~Exists(open_still), state=VerdictOnItem.SENT).values_list("id", flat=True)
+    return batch.items.filter(~Exists(open_still), state=PromiseState.SENT).values_list("id", flat=True)
 
 
 def send_in(item: int) -> bool:
@@ -63,11 +63,11 @@ def send_in(item: int) -> bool:
         waiting = VerificationItem.objects.select_for_update(of=("self",)).select_related(
             "verification__lane", "verification__version__problem"
         )
-        row = waiting.filter(id=item, state=VerdictOnItem.WAITING, verification__state=VerificationState.WORKING).first()
+        row = waiting.filter(id=item, state=PromiseState.WAITING, verification__state=VerificationState.WORKING).first()
         if row is None:
             return False
         receipt = submit_within(_submission(row), actor=row.verification.by)
-        VerificationItem.objects.filter(id=item).update(state=VerdictOnItem.SENT, submission=receipt.submission, job=receipt.job)
+        VerificationItem.objects.filter(id=item).update(state=PromiseState.SENT, submission=receipt.submission, job=receipt.job)
     return True
 
 
@@ -94,23 +94,23 @@ def compare(item: int) -> bool:
         state, found, note = _outcome(row, job, result)
     with one_transaction():
         told = {"state": state, "found": found, "note": note[:MOST_NOTE]}
-        return bool(VerificationItem.objects.filter(id=item, state=VerdictOnItem.SENT).update(**told))
+        return bool(VerificationItem.objects.filter(id=item, state=PromiseState.SENT).update(**told))
 
 
-def _outcome(row: VerificationItem, job: Job | None, result: Result | None) -> tuple[VerdictOnItem, str, str]:
+def _outcome(row: VerificationItem, job: Job | None, result: Result | None) -> tuple[PromiseState, str, str]:
     if result is None or not result.verdict:
         return _without_verdict(job, result)
     left = _left(result.token)
     faults = not_kept(row.promise, result.verdict, left.get("details"), left.get("log"))
-    return VerdictOnItem.BROKEN if faults else VerdictOnItem.KEPT, result.verdict, "; ".join(faults)
+    return PromiseState.BROKEN if faults else PromiseState.KEPT, result.verdict, "; ".join(faults)
 
 
-def _without_verdict(job: Job | None, result: Result | None) -> tuple[VerdictOnItem, str, str]:
+def _without_verdict(job: Job | None, result: Result | None) -> tuple[PromiseState, str, str]:
     """Given up is a fault of package or machines, which a verification is there to find; cancelled is nobody's."""
     why = (result.failure_reason if result else "") or (job.reason if job else "") or ""
     if job is None or job.state == JobState.FAILED:
-        return VerdictOnItem.BROKEN, "", f"given up: {why or GONE}"
-    return VerdictOnItem.ENDED, "", why or str(job.state)
+        return PromiseState.BROKEN, "", f"given up: {why or GONE}"
+    return PromiseState.ENDED, "", why or str(job.state)
 
 
 def _left(token: UUID) -> dict[str, bytes]:
@@ -125,7 +125,7 @@ def _left(token: UUID) -> dict[str, bytes]:
 
 def _close_if_whole(batch: Verification) -> None:
     """Each item was compared, or never will be."""
-    left = VerificationItem.objects.filter(verification=OuterRef("id"), state__in=[VerdictOnItem.WAITING, VerdictOnItem.SENT])
+    left = VerificationItem.objects.filter(verification=OuterRef("id"), state__in=[PromiseState.WAITING, PromiseState.SENT])
     with one_transaction():
         whole = Verification.objects.filter(~Exists(left), id=batch.id, state=VerificationState.WORKING)
         whole.update(state=VerificationState.DONE, settled_at=Func(function="judge_now"))
@@ -143,6 +143,6 @@ def _end_some(batch: Verification, most: int) -> int:
     if not jobs:
         with one_transaction():
             # What cannot be read now keeps nobody waiting: it is over.
-            batch.items.filter(state=VerdictOnItem.SENT).update(state=VerdictOnItem.ENDED, note=NOT_COMPARED)
+            batch.items.filter(state=PromiseState.SENT).update(state=PromiseState.ENDED, note=NOT_COMPARED)
             Verification.objects.filter(id=batch.id, state=VerificationState.CANCELLING).update(state=VerificationState.CANCELLED)
     return len(jobs) + compared

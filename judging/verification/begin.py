@@ -19,8 +19,8 @@ from judging.files import open_file, store
 from judging.models import (
     Lane,
     ProblemVersion,
+    PromiseState,
     SubmissionFile,
-    VerdictOnItem,
     Verification,
     VerificationFile,
     VerificationItem,
@@ -38,6 +38,7 @@ from runners.agent.promises import Promised
 from runners.models import DEFAULT_POOL
 
 MOST = 500
+PROMISED_LENGTH = VerificationItem._meta.get_field("name").max_length or 0
 NAME_LENGTH = SubmissionFile._meta.get_field("file_name").max_length or 0
 LIVE = (VerificationState.WORKING, VerificationState.CANCELLING)
 MOST_WORDS = 2000
@@ -187,9 +188,14 @@ def _write(batch: Verification, kept: Sequence[_Kept]) -> None:
 
 
 def _item(batch: Verification, kept: _Kept) -> VerificationItem:
-    state = VerdictOnItem.SKIPPED if kept.note else VerdictOnItem.WAITING
+    state = PromiseState.SKIPPED if kept.note else PromiseState.WAITING
     language = kept.promised.language or ""
     promise = storable(stored(kept.promised))
     return VerificationItem(
-        verification=batch, name=storable(kept.promised.name)[:300], language=language, promise=promise, state=state, note=kept.note
+        verification=batch,
+        name=storable(kept.promised.name)[:PROMISED_LENGTH],
+        language=language,
+        promise=promise,
+        state=state,
+        note=kept.note,
     )

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import Count, OuterRef, Subquery
 
-from judging.models import Job, VerdictOnItem, Verification, VerificationItem
+from judging.models import Job, PromiseState, Verification, VerificationItem
 from judging.states import JobState
 from judging.verification.promise import in_words
 
@@ -36,10 +36,10 @@ class Tally:
     def of(cls, by: Mapping[str, int]) -> Tally:
         """Out of how many are in each state."""
         return cls(
-            kept=by.get(VerdictOnItem.KEPT, 0),
-            broken=by.get(VerdictOnItem.BROKEN, 0),
-            unjudged=by.get(VerdictOnItem.SKIPPED, 0) + by.get(VerdictOnItem.ENDED, 0),
-            open=by.get(VerdictOnItem.WAITING, 0) + by.get(VerdictOnItem.SENT, 0),
+            kept=by.get(PromiseState.KEPT, 0),
+            broken=by.get(PromiseState.BROKEN, 0),
+            unjudged=by.get(PromiseState.SKIPPED, 0) + by.get(PromiseState.ENDED, 0),
+            open=by.get(PromiseState.WAITING, 0) + by.get(PromiseState.SENT, 0),
         )
 
     @property
@@ -87,7 +87,7 @@ def progress(batch: Verification) -> Progress:
 
 
 def _now(item: VerificationItem) -> str:
-    if item.state != VerdictOnItem.SENT:
+    if item.state != PromiseState.SENT:
         return str(item.get_state_display())
     at = getattr(item, "at", None)
     return "queued" if at == JobState.QUEUED else "being judged" if at == JobState.RUNNING else "being compared"

@@ -9,7 +9,7 @@ from django.db.models import Func
 
 from judging.durable import one_transaction
 from judging.errors import NotFound, Refusal
-from judging.models import VerdictOnItem, Verification, VerificationState
+from judging.models import PromiseState, Verification, VerificationState
 
 CANCELLED = "the verification was cancelled before"
 
@@ -31,7 +31,7 @@ def cancel(verification: UUID, *, by: str) -> None:
         now = Func(function="judge_now")
         Verification.objects.filter(id=batch.id).update(state=VerificationState.CANCELLING, settled_by=by, settled_at=now)
         # Waits for an item that is being sent in at this moment, whose job is then ended with the others.
-        batch.items.filter(state=VerdictOnItem.WAITING).update(state=VerdictOnItem.SKIPPED, note=CANCELLED)
+        batch.items.filter(state=PromiseState.WAITING).update(state=PromiseState.SKIPPED, note=CANCELLED)
 
 
 def settled_lanes(*, before: datetime) -> list[UUID]:
