@@ -21,6 +21,7 @@ from tests import factories
 from tests.contests.conftest import send
 from tests.kill.scenes import OUTPUT
 from tests.queue.conftest import token_of
+from tests.queue.test_races import in_threads
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RIGHT = Report(verdict="Accepted", score=1.0, max_score=1.0)
@@ -152,3 +153,27 @@ def test_the_removal_of_old_jobs_alters_nothing_that_was_published(contest, stud
     assert publishing.superseded(before) == ""
     assert rows(publish(contest)) == rows(before)
     assert Publication.objects.count() == 2
+
+
+def test_publishing_among_reports_and_by_two_at_once_is_whole_and_numbered_once(contest, student, box):
+    """Whatever is published meanwhile, everything in it was judged and audited; the loser of two is told."""
+    for _ in range(3):
+        send(student, contest)
+    tells = [held(box)[1] for _ in range(3)]
+
+    def reports():
+        for tell in tells:
+            tell(RIGHT)
+
+    def publishes():
+        audit()
+        return publishing.publish(contest.activity.id, by=OPERATOR, reason="over")
+
+    in_threads(reports, publishes, publishes)
+    answers = in_threads(publishes, publishes)
+
+    made = list(Publication.objects.order_by("number"))
+    assert [one.number for one in made] == list(range(1, len(made) + 1))
+    assert any(isinstance(answer, Publication) for answer in answers)
+    assert all(isinstance(answer, Publication | ResultsOpen) for answer in answers)
+    assert all([row["verdict"] for row in rows(one)] == ["Accepted"] * 3 for one in made)
