@@ -24,7 +24,7 @@ def standing() -> QuerySet[Job]:
 
 def overtaken(batch: Rejudging) -> set[UUID]:
     """The submissions of which a later attempt than any of this rejudging's speaks already: applying changes nothing there."""
-    mine = RejudgingItem.objects.filter(rejudging=batch, submission=OuterRef("submission"), job__isnull=False)
-    attempt = Job.objects.filter(id__in=mine.values("job")).order_by("-attempt").values("attempt")[:1]
+    mine = RejudgingItem.objects.filter(rejudging=batch, job=OuterRef("id"))
+    attempt = Job.objects.filter(Exists(mine), submission=OuterRef("submission")).order_by("-attempt").values("attempt")[:1]
     later = standing().filter(submission__in=batch.items.filter(job__isnull=False).values("submission"))
     return set(later.filter(attempt__gt=Subquery(attempt)).values_list("submission", flat=True))

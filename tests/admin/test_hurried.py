@@ -163,6 +163,28 @@ def test_a_later_attempt_counts_and_is_not_promised_another_verdict(client, asid
     assert "that later result counts" in shown
 
 
+def test_each_submission_is_overtaken_by_its_own_attempts_alone(client):
+    box = factories.box()
+    often, once = factories.submission().submission, factories.submission().submission
+    for _ in range(2):
+        judge(box, "Wrong answer")
+    for _ in range(3):
+        queue.rejudge(often, by="user:1", reason="once more", urgent=False)
+        judge(box, "Wrong answer")
+    batch = rejudging.begin([often, once], by="user:1", wanted=rejudging.Wanted(reason="new tests", aside=True))
+    queue.work_off()
+    queue.work_off()
+    for _ in range(2):
+        judge(box, "Accepted")
+    queue.rejudge(once, by="user:1", reason="once more", urgent=False)
+    judge(box, "Accepted")
+
+    found = rejudging.compare(Rejudging.objects.get(id=batch))
+
+    assert (found.matrix, found.overtaken) == ({("Wrong answer", "Accepted"): 1}, 1)
+    assert rejudging.apply(batch, by="user:1") == 1
+
+
 def test_a_table_is_taken_in_as_it_was_shown_and_no_other(client, activity):
     shown = take_in(client, activity, "ada,Ada", seen="")
     other = take_in(client, activity, "ada,Ada\ngrace,Grace", seen=hidden(shown), sure="on")
