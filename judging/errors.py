@@ -1,6 +1,7 @@
 """Every refusal: its stable code, its status and its sentence (runner-protocol §2).
 
-Those about runners are `runners.errors`'; a door imports all of them from here.
+Those about runners are `runners.errors`'; a door imports all of them from here. One list, however long: whoever writes a
+client reads it whole.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from judging.hold import Hold
 from judging.models import Lane, ProblemVersion, Submission
+from judging.rows import Scalar
 from judging.rules import priority_of, superseded_by_new
 from judging.states import Priority, RecordType
 
@@ -33,21 +34,11 @@ def open_job(
     replaced = superseded_by_new(held.jobs.values(), submission=submission.id, urgent=urgent)
     for row in replaced:
         held.move(row.id, RecordType.SUPERSEDED, actor=actor, by=str(job))
-    held.move(
-        job,
-        RecordType.SUBMITTED,
-        actor=actor,
-        thread=str(held.thread.id),
-        submission=str(submission.id),
-        lane=str(submission.lane_id),
-        version=str(version),
-        attempt=attempt,
-        priority=int(priority_of(urgent=urgent, attempt=attempt, first=Priority(lane.priority), chosen=priority)),
-        urgent=urgent,
-        cap=cap,
-        timeout=timeout,
-        reason=reason,
-    )
+    chosen = priority_of(urgent=urgent, attempt=attempt, first=Priority(lane.priority), chosen=priority)
+    ids = {"thread": held.thread.id, "submission": submission.id, "lane": submission.lane_id, "version": version}
+    numbers: dict[str, Scalar] = {"attempt": attempt, "priority": int(chosen), "urgent": urgent, "cap": cap, "timeout": timeout}
+    data = {name: str(id_) for name, id_ in ids.items()} | numbers | {"reason": reason}
+    held.move(job, RecordType.SUBMITTED, actor=actor, **data)
 
 
 def _version_of_now(lane: Lane) -> UUID:

@@ -192,6 +192,7 @@ def test_what_is_called_as_the_folder_itself_is_told_or_passed_over_and_never_br
     said = look_over(io.BytesIO(raw), "standard-io@1")
 
     told = name == "."
+    assert said is not None
     assert [fault.words for fault in looked] == ["A file is called '.', which is no name."] * told
     assert any("no name at all" in each for each in said.faults) == told
 
@@ -204,4 +205,6 @@ def test_an_entry_without_a_name_is_a_fault_and_no_crash():
     raw = local + entry + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(entry), len(local), 0)
 
     assert "A file is called '', which is no name." in [fault.words for fault in packages.faults(io.BytesIO(raw))]
-    assert look_over(io.BytesIO(raw), "standard-io@1").faults
+    said = look_over(io.BytesIO(raw), "standard-io@1")
+    assert said is not None
+    assert said.faults

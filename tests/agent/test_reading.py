@@ -4,6 +4,7 @@ import base64
 import contextlib
 
 import pytest
+import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -215,12 +216,12 @@ def test_keys_without_number_are_looked_through_once(monkeypatch):
 
         __hash__ = str.__hash__
 
-    construct = documents.yaml.nodes.ScalarNode.__init__
+    construct = yaml.nodes.ScalarNode.__init__
 
     def scalar(self, tag, value, *more, **named):
         construct(self, tag, Key(value), *more, **named)
 
-    monkeypatch.setattr(documents.yaml.nodes.ScalarNode, "__init__", scalar)
+    monkeypatch.setattr(yaml.nodes.ScalarNode, "__init__", scalar)
     documents.parse_yaml("\n".join(f"key{number}: " for number in range(500)).encode(), "a.yaml")
 
     assert len(looked) < 5000
