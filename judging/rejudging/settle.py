@@ -9,9 +9,9 @@ from django.db.models import Exists, Func, Max, OuterRef, QuerySet
 
 from judging.durable import one_transaction
 from judging.errors import NotFound, Refusal
-from judging.models import ItemState, Job, Rejudging, RejudgingItem, RejudgingState, Result
+from judging.models import ItemState, Job, LedgerRecord, Rejudging, RejudgingItem, RejudgingState, Result
 from judging.rejudging.counting import overtaken
-from judging.states import OPEN
+from judging.states import OPEN, RecordType
 
 CANCELLED = "the rejudging was cancelled before"
 
@@ -85,7 +85,8 @@ def _jobs(rejudging: UUID) -> QuerySet[Any]:
 
 def _last_with_result(rejudging: UUID) -> dict[UUID, int]:
     """The item that counts of each submission."""
-    voided = Job.objects.filter(id=OuterRef("job"), voided_at__isnull=False)
+    # Asked of the ledger: the row that says so too may have been removed with time.
+    voided = LedgerRecord.objects.filter(job=OuterRef("job"), type=RecordType.VOIDED)
     judged = Result.objects.filter(job=OuterRef("job"), infrastructure_failure=False)
     fit = RejudgingItem.objects.filter(~Exists(voided), Exists(judged), rejudging=rejudging)
     return dict(fit.values_list("submission").annotate(last=Max("id")).order_by())

@@ -177,3 +177,19 @@ def test_publishing_among_reports_and_by_two_at_once_is_whole_and_numbered_once(
     assert any(isinstance(answer, Publication) for answer in answers)
     assert all(isinstance(answer, Publication | ResultsOpen) for answer in answers)
     assert all([row["verdict"] for row in rows(one)] == ["Accepted"] * 3 for one in made)
+
+
+def test_a_voided_result_that_was_kept_aside_is_not_applied_once_its_job_is_removed(contest, student, box, clock):
+    sent = UUID(send(student, contest)["id"])
+    judge(box)
+    batch = rejudging.begin([sent], by=OPERATOR, wanted=Wanted(reason="new tests", aside=True))
+    queue.work_off()
+    job, tell = held(box)
+    tell(WRONG)
+    queue.work_off()
+    queue.void(job, by=OPERATOR, reason="the machine was too slow")
+    before = publish(contest)
+    pruned(contest, clock)
+
+    assert rejudging.apply(batch, by=OPERATOR) == 0
+    assert rows(publish(contest)) == rows(before)
