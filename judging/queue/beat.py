@@ -48,7 +48,7 @@ def take_up(job: UUID, *, token: UUID) -> Answer:
 @one_look()
 def _is_fresh(job: UUID, token: UUID) -> bool:
     limits = settings.LIMITS
-    held = Job.objects.filter(id=job, token=token, outcome=None, heard=True, lease_until__gt=Clock() + limits.fresh_lease)
+    held = Job.objects.filter(id=job, token=token, channel=True, outcome=None, heard=True, lease_until__gt=Clock() + limits.fresh_lease)
     row = held.annotate(now=Clock()).values("started_at", "timeout", "now").first()
     if row is None:
         return False
@@ -62,7 +62,7 @@ def _hear(job: UUID, token: UUID, note: Callable[[Hold, JobRow], object]) -> Ans
         except NotFound:
             return Answer.CANCEL
         row = held.jobs[job]
-        if row.token == token and row.outcome is None:
+        if row.token == token and row.channel and row.outcome is None:
             if end_overdue(held, row, actor="system") is None:
                 note(held, row)
             held.write()
@@ -70,8 +70,11 @@ def _hear(job: UUID, token: UUID, note: Callable[[Hold, JobRow], object]) -> Ans
 
 
 def answer_of(row: JobRow, *, token: UUID) -> Answer:
-    """What whoever held the job under this token hears now (channel-protocol §4 and §7)."""
-    return Answer.ACK if row.token == token or row.state in ENDED else Answer.CANCEL
+    """What whoever held the job under this token hears now (channel-protocol §4 and §7).
+
+    A lease that was not claimed on the channel is nobody's here: heartbeats neither keep it nor begin its run.
+    """
+    return Answer.ACK if (row.token == token and row.channel) or row.state in ENDED else Answer.CANCEL
 
 
 def _begin(held: Hold, row: JobRow) -> JobRow:

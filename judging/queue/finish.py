@@ -15,7 +15,8 @@ from judging.channel import outputs
 from judging.durable import one_look, one_transaction
 from judging.errors import NotFound, NotStarted
 from judging.hold import Hold, hold_job
-from judging.models import Delivery, Outcome, OutcomeKind, ProblemVersion, Submission
+from judging.models import Delivery, Outcome, OutcomeKind, ProblemVersion
+from judging.queue.process import is_live
 from judging.queue.reap import end_overdue
 from judging.rows import JobRow
 from judging.states import RecordType
@@ -38,12 +39,15 @@ class Word:
     @property
     def in_hand(self) -> bool:
         """Whether the sender holds the job on the channel, and has not delivered yet."""
-        return self.row.token == self.token and self.row.channel and self.row.outcome is None
+        holds = self.row.token == self.token and self.row.runner == self.runner
+        return holds and self.row.channel and self.row.outcome is None
 
     @property
     def lost(self) -> bool:
         """Whether the job failed because contact with this very delivery was lost, and nothing has come since."""
-        return self.row.lost == self.token and self.row.outcome is None
+        if self.row.lost != self.token or self.row.outcome is not None:
+            return False
+        return Delivery.objects.filter(token=self.token, runner=self.runner).exists()
 
 
 def finish(job: UUID, *, runner: UUID, token: UUID | None, output: bytes, in_course: bool = False) -> UUID | None:
@@ -53,7 +57,7 @@ def finish(job: UUID, *, runner: UUID, token: UUID | None, output: bytes, in_cou
     that the run goes on on this connection: then it must have begun. Raises NotStarted, StorageUnavailable.
     """
     with _heard(job, runner, token) as word:
-        if word is None or not (word.in_hand or (word.lost and _is_live(word.row.submission))):
+        if word is None or not (word.in_hand or (word.lost and is_live(word.row.submission))):
             return None
         if word.in_hand and in_course and word.row.started_at is None:
             raise NotStarted
@@ -112,11 +116,6 @@ def _heard(job: UUID, runner: UUID, token: UUID | None) -> Iterator[Word | None]
 def last_delivery(job: UUID, runner: UUID) -> UUID | None:
     """The token under which this runner held the job last."""
     return Delivery.objects.filter(job=job, runner=runner).order_by("-fence").values_list("token", flat=True).first()
-
-
-def _is_live(submission: UUID) -> bool:
-    """What was deleted stays deleted, whatever comes in after (queue.md §4)."""
-    return Submission.objects.filter(id=submission, deleted_at=None).exists()
 
 
 def _keep(word: Word, kind: OutcomeKind, output: bytes, error: str = "") -> Outcome:

@@ -35,7 +35,7 @@ def lose(job: UUID, *, token: UUID) -> Silence:
         except NotFound:
             return Silence.HEARTBEAT_TIMEOUT
         row = held.jobs[job]
-        if row.token != token or row.outcome is not None or _heard_elsewhere(held, row):
+        if row.token != token or not row.channel or row.outcome is not None or _heard_elsewhere(held, row):
             return Silence.HEARTBEAT_TIMEOUT
         limit_exceeded = overdue(row, held.at, limits=settings.LIMITS) is Overdue.LIMIT
         if end_overdue(held, row, actor="system") is None:

@@ -13,7 +13,7 @@ from judging.channel.adapters import Unreadable, verdict_of
 from judging.durable import one_look, one_transaction
 from judging.errors import NotFound, Refusal
 from judging.hold import Hold, hold_job
-from judging.models import Outcome, OutcomeKind, Problem
+from judging.models import Outcome, OutcomeKind, Problem, Submission
 from judging.queue.report import judge
 from judging.queue.result import Report
 from judging.rows import JobRow
@@ -48,6 +48,11 @@ def left_over() -> list[UUID]:
     return list(late.values_list("id", flat=True)[:_BATCH])
 
 
+def is_live(submission: UUID) -> bool:
+    """What was deleted stays deleted, whatever comes in after (queue.md §4)."""
+    return Submission.objects.filter(id=submission, deleted_at=None).exists()
+
+
 def _said(outcome: Outcome) -> Report | str:
     """What the outcome reports, or why it reports nothing."""
     document = outputs.read(outcome.problem, outcome.job)
@@ -62,7 +67,7 @@ def _said(outcome: Outcome) -> Report | str:
 
 
 def _end(outcome: Outcome, said: Report | str) -> bool:
-    """Whether the job still waited for this outcome; deleted meanwhile, it does not."""
+    """Whether the job still waited for this outcome. Deleted while it ran, it does not; one that had failed stays failed."""
     try:
         held = hold_job(outcome.job)
     except NotFound:
@@ -71,7 +76,9 @@ def _end(outcome: Outcome, said: Report | str) -> bool:
     if row.outcome != outcome.id:
         return False
     whose = row._replace(token=outcome.token, runner=outcome.runner)
-    if isinstance(said, str):
+    if not is_live(row.submission):
+        _fail(held, whose, "the submission was deleted meanwhile")
+    elif isinstance(said, str):
         _fail(held, whose, said)
     else:
         try:

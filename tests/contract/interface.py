@@ -61,12 +61,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What one sweep did: leases ended, jobs returned and given up by that, jobs taken from revoked runners."""
+    """What one sweep did: leases ended, jobs returned and given up by that, jobs taken from revoked runners.
+
+    `processed` is of the second part (channel.py): outcomes of which it made results.
+    """
 
     lapsed: int
     returned: int
     given_up: int
     orphaned: int
+    processed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from judging.errors import Refusal
 from judging.models import Job as JobRow
 from judging.models import Lane, Maintenance, Problem, ProblemVersion, Result, StoredFile, Thread
 from judging.models import Submission as SubmissionRow
-from judging.queue import ClaimedJob, NewSubmission, Report, SourceFile
+from judging.queue import ClaimedJob, NewSubmission, Nothing, Report, SourceFile
 from judging.states import Priority
 from runners import keys
 from runners.models import Runner
@@ -138,15 +138,7 @@ class PostgresClient:
     def claim(self, runner, *, lease_seconds=None) -> Handout | None:
         with refusals():
             job = queue.claim(runner, lease_seconds=lease_seconds)
-        if not isinstance(job, ClaimedJob):
-            return None
-        row = job.row
-        assert row.token is not None
-        assert row.runner is not None
-        assert row.granted is not None
-        assert row.lease_until is not None
-        until = row.lease_until.timestamp()
-        return Handout(row.id, row.submission, row.attempt, row.token, row.runner, row.granted, until, job.outside_id)
+        return handed(job)
 
     def undo_handout(self, job, token) -> None:
         with refusals():
@@ -238,7 +230,7 @@ class PostgresClient:
     def sweep(self) -> Swept:
         swept = queue.sweep()
         assert swept.bad == 0, swept
-        return Swept(swept.lapsed, swept.returned, swept.given_up, swept.orphaned)
+        return Swept(swept.lapsed, swept.returned, swept.given_up, swept.orphaned, swept.processed)
 
     def prune(self, lane, *, seconds) -> int:
         with refusals():
@@ -256,6 +248,19 @@ class PostgresClient:
         if row is None:
             raise Refused("not_found")
         return Submission(row.deleted_at is not None, tuple(row.jobs.order_by("attempt").values_list("id", flat=True)))
+
+
+def handed(job: ClaimedJob | Nothing) -> Handout | None:
+    """What a claim answered, in the contract's words."""
+    if not isinstance(job, ClaimedJob):
+        return None
+    row = job.row
+    assert row.token is not None
+    assert row.runner is not None
+    assert row.granted is not None
+    assert row.lease_until is not None
+    until = row.lease_until.timestamp()
+    return Handout(row.id, row.submission, row.attempt, row.token, row.runner, row.granted, until, job.outside_id)
 
 
 def snapshot(row: JobRow, verdict: str | None) -> Job:

@@ -2,12 +2,20 @@
 
 import pytest
 
-from tests.contract.cases import QueueContract
+from tests.contract.cases import ChannelContract, QueueContract
 from tests.contract.model import Model
 
 
 class TestModel(QueueContract):
     """No database."""
+
+    @pytest.fixture
+    def store(self):
+        return Model()
+
+
+class TestModelOnTheChannel(ChannelContract):
+    """The second part."""
 
     @pytest.fixture
     def store(self):

@@ -4,8 +4,9 @@ import pytest
 
 from judging.audit import audit
 from judging.models import AuditResult
-from tests.contract.cases import QueueContract
+from tests.contract.cases import ChannelContract, QueueContract
 from tests.contract.postgres import PostgresStore
+from tests.contract.postgres_channel import PostgresChannelStore
 
 
 class TestPostgres(QueueContract):
@@ -14,6 +15,19 @@ class TestPostgres(QueueContract):
     @pytest.fixture
     def store(self, clock):
         yield PostgresStore(clock)
-        # Whatever a case did, the ledger explains it.
-        outcome = audit()
-        assert outcome.result == AuditResult.EQUAL, outcome.words
+        _is_explained()
+
+
+class TestPostgresOnTheChannel(ChannelContract):
+    """The second part."""
+
+    @pytest.fixture
+    def store(self, clock):
+        yield PostgresChannelStore(clock)
+        _is_explained()
+
+
+def _is_explained() -> None:
+    """Whatever a case did, the ledger explains it."""
+    outcome = audit()
+    assert outcome.result == AuditResult.EQUAL, outcome.words

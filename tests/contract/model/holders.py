@@ -50,6 +50,9 @@ class Holders:
             return receipt
 
     def claim(self, runner, *, lease_seconds=None) -> Handout | None:
+        return self._claim(runner, clamped(lease_seconds, DEFAULT_LEASE))
+
+    def _claim(self, runner: Id, granted: float, *, channel: bool = False) -> Handout | None:
         store = self.store
         with store.lock:
             asks = store.runners.get(runner)
@@ -65,15 +68,16 @@ class Holders:
                     continue
                 job = store.jobs[offered]
                 if job.deliveries < job.cap:
-                    return self._hand_out(job, runner, lease_seconds)
+                    return self._hand_out(job, runner, granted, channel=channel)
                 job.give_up(job.cause)
 
-    def _hand_out(self, job: Entry, runner: Id, asked: float | None) -> Handout:
-        granted = clamped(asked, DEFAULT_LEASE)
+    def _hand_out(self, job: Entry, runner: Id, granted: float, *, channel: bool) -> Handout:
         now = self.store.clock
         latest = now + job.thread.lane.timeout + GRACE
         number = self.store.number()
-        lease = Lease(self.store.new("token"), runner, granted, now + granted, latest, claimed=number, moved=number)
+        token = self.store.new("token")
+        lease = Lease(token, runner, granted, now + granted, latest, claimed=number, moved=number, channel=channel)
+        job.hands.append((runner, token))
         job.state, job.lease, job.cause = "running", lease, ""
         job.fence += 1
         job.deliveries += 1
@@ -86,12 +90,17 @@ class Holders:
                 self.store.lose(row, "hand-out undone")
 
     def _gate(self, job: Id, token: Id | None, runner: Id) -> tuple[Entry, Lease]:
-        """Exists, token current, owner, running; passing it is being heard (runner-protocol §5)."""
+        """Exists, token current, owner, running; passing it is being heard (runner-protocol §5).
+
+        A run whose outcome has arrived runs no more (channel-protocol §4: completed).
+        """
         row = self.store.jobs.get(job) or refuse("not_found")
         if row.lease is None or token is None or row.lease.token != token:
             refuse("runner.lease.stale")
         if row.lease.runner != runner:
             refuse("runner.lease.foreign")
+        if row.outcome is not None:
+            refuse("job.state")
         row.lease.heard = True
         return row, row.lease
 

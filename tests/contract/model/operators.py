@@ -30,12 +30,15 @@ class Operators:
 
     def cancel(self, job) -> None:
         with self.store.lock:
-            self._open_job(job).end("cancelled", "cancelled")
+            row = self._open_job(job)
+            if row.outcome is not None:
+                refuse("job.state")
+            row.end("cancelled", "cancelled")
 
     def give_back(self, job) -> None:
         with self.store.lock:
             row = self._open_job(job)
-            if row.lease is None:
+            if row.lease is None or row.outcome is not None:
                 refuse("job.state")
             row.come_back("returned by an operator")
             self.store.give_way(row)
@@ -86,7 +89,8 @@ class Operators:
         with self.store.lock:
             row = self.store.runners.get(runner) or refuse("not_found")
             row.standing = "revoked"
-            held = [job for job in self.store.jobs.values() if job.lease and job.lease.runner == runner]
+            of = [job for job in self.store.jobs.values() if job.lease and job.lease.runner == runner]
+            held = [job for job in of if job.outcome is None]
             for job in held:
                 job.come_back("runner revoked")
                 self.store.give_way(job)
@@ -112,11 +116,12 @@ class Operators:
 
     def sweep(self) -> Swept:
         with self.store.lock:
-            lapsed = self.store.end_lapsed()
-            given_up = sum(job.state == "failed" for job in lapsed)
+            lapsed = self.store.end_lapsed(over_limit=True)
+            left = [job.state for job in lapsed]
+            processed = self.store.process_left_over()
             if self.store.level == "draining" and not any(job.lease for job in self.store.jobs.values()):
                 self.store.level = "closed"
-            return Swept(len(lapsed), len(lapsed) - given_up, given_up, orphaned=0)
+            return Swept(len(lapsed), left.count("queued"), left.count("failed"), orphaned=0, processed=processed)
 
     def prune(self, lane, *, seconds) -> int:
         with self.store.lock:

@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.contract.interface import REJUDGE, URGENT, Act, Client, Id, Receipt, Refused
-from tests.contract.model.holders import Holders
+from tests.contract.channel import ChannelClient
+from tests.contract.interface import REJUDGE, URGENT, Act, Id, Receipt, Refused
+from tests.contract.model.channel import Channel
+from tests.contract.model.holders import GRACE, LONGEST_VERDICT
 from tests.contract.model.operators import Operators
-from tests.contract.model.things import Entry, Lane, Runner, Sent, Thread
+from tests.contract.model.things import Entry, Lane, Outcome, Runner, Sent, Thread
 
 FREE_REFUNDS = 3
+LEFT_OVER = 60
+"""Seconds after which a sweep takes an outcome that nobody processed; no page says how many."""
 DEFAULT_POOL = frozenset({"default"})
 
 
-class ModelClient(Holders, Operators):
+class ModelClient(Channel, Operators):
     """Every verb. Each checks everything before it changes anything."""
 
 
@@ -34,6 +38,7 @@ class Model:
         self.jobs: dict[Id, Entry] = {}
         self.tickets: dict[Any, tuple[Any, Receipt]] = {}
         self.results: dict[Id, tuple[Entry, Id, str, str]] = {}
+        self.outcomes: dict[Id, Outcome] = {}
         self.level = "open"
         self.external = False
 
@@ -47,7 +52,7 @@ class Model:
         return f"{kind} {self.number()}"
 
     @contextmanager
-    def client(self) -> Iterator[Client]:
+    def client(self) -> Iterator[ChannelClient]:
         yield ModelClient(self)
 
     def reopen(self) -> None:
@@ -140,10 +145,66 @@ class Model:
             older.end("superseded")
             older.replaced_by = waiting[-1].id
 
-    def end_lapsed(self, most: int | None = None) -> list[Entry]:
-        """Every lease whose deadline has come, or so many, longest lapsed first; the jobs that were held under them."""
-        over = [(job.lease.until, job.lease.moved, job) for job in self.jobs.values() if job.lease]
-        lapsed = [job for until, _, job in sorted(over, key=lambda one: one[:2]) if until <= self.clock][:most]
-        for job in lapsed:
-            self.lose(job, "lease expired")
-        return lapsed
+    def lose_contact(self, job: Entry) -> None:
+        """What was lost on the channel at its cap may still be completed by whom it was lost with (seed 001)."""
+        assert job.lease is not None
+        token = job.lease.token if job.lease.channel else None
+        self.lose(job, "contact lost" if token else "lease expired")
+        if job.state == "failed":
+            job.lost = token
+
+    def is_over_limit(self, job: Entry) -> bool:
+        """Elapsed since `running`, whole seconds, strictly greater (channel-protocol §4)."""
+        if job.lease is None or job.lease.began is None:
+            return False
+        return int(self.clock - job.lease.began) > job.thread.lane.timeout + GRACE
+
+    def end_over_limit(self, job: Entry) -> bool:
+        """Cancelled, or lost when its lease had lapsed before the limit was reached (channel-protocol §7); whether it was over."""
+        if not self.is_over_limit(job):
+            return False
+        assert job.lease is not None
+        assert job.lease.began is not None
+        if job.lease.until <= job.lease.began + job.thread.lane.timeout + GRACE:
+            self.lose_contact(job)
+        else:
+            job.end("cancelled", "over its limit")
+        return True
+
+    def end_lapsed(self, most: int | None = None, *, over_limit: bool = False) -> list[Entry]:
+        """Every lease whose deadline has come, or so many, longest lapsed first; the jobs that were held under them.
+
+        `over_limit`: and those of runs that go on for too long.
+        """
+        held = [(job.lease.until, job.lease.moved, job) for job in self.jobs.values() if job.lease and job.outcome is None]
+        held.sort(key=lambda one: one[:2])
+        over = [job for until, _, job in held if until <= self.clock or (over_limit and self.is_over_limit(job))][:most]
+        for job in over:
+            if not self.end_over_limit(job):
+                self.lose_contact(job)
+        return over
+
+    def process(self, outcome: Id) -> bool:
+        """The outcome becomes the result of the job that waits for it, or fails it; whether this did it."""
+        left = self.outcomes.get(outcome)
+        if left is None or not left.waits:
+            return False
+        left.waits = False
+        job = left.job
+        if job.id not in self.jobs or job.outcome != outcome:
+            return False
+        verdict = "" if self.submissions[job.submission].deleted else left.verdict or ""
+        if verdict.strip() and len(verdict) <= LONGEST_VERDICT:
+            self.results[left.token] = (job, left.runner, self.new("result"), verdict)
+            job.end("completed")
+            job.admitted = True
+        else:
+            finished = job.finished_at
+            job.end("failed", "the output makes no result")
+            job.finished_at = job.finished_at if finished is None else finished
+        return True
+
+    def process_left_over(self) -> int:
+        """What was stored and not processed; how many that made results of, or failures."""
+        old = [name for name, left in self.outcomes.items() if left.waits and left.arrived <= self.clock - LEFT_OVER]
+        return sum(self.process(name) for name in old)

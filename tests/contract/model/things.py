@@ -42,6 +42,8 @@ class Lease:
     """When `until` was set last, as a number: of two equal deadlines the one that was set first comes first."""
     heard: bool = False
     roles: set[str] = field(default_factory=set)
+    channel: bool = False
+    began: float | None = None
 
 
 @dataclass(eq=False)
@@ -59,6 +61,18 @@ class Sent:
     jobs: list[Entry] = field(default_factory=list)
     attempts: int = 0
     deleted: bool = False
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What a run on the channel left, from its arrival on; `verdict` is None when it has none."""
+
+    job: Entry
+    token: Id
+    runner: Id
+    verdict: str | None
+    arrived: float
+    waits: bool = True
 
 
 @dataclass(eq=False)
@@ -84,6 +98,10 @@ class Entry:
     voided: bool = False
     marked: bool = False
     finished_at: float | None = None
+    hands: list[tuple[Id, Id]] = field(default_factory=list)
+    outcome: Id | None = None
+    lost: Id | None = None
+    kept: str = ""
 
     @property
     def open(self) -> bool:
@@ -92,6 +110,17 @@ class Entry:
     @property
     def started(self) -> bool:
         return self.deliveries > 0 or self.admitted
+
+    def held_on_channel(self, token: Id) -> bool:
+        return self.lease is not None and self.lease.channel and self.lease.token == token
+
+    def in_hand(self, token: Id) -> bool:
+        """Held under this token on the channel, with no outcome yet."""
+        return self.held_on_channel(token) and self.outcome is None
+
+    def may_override(self, token: Id) -> bool:
+        """Failed because contact with this delivery was lost, and nothing has come since (seed 001)."""
+        return self.lost == token and self.outcome is None
 
     def come_back(self, cause: str) -> None:
         self.state, self.lease, self.cause = "queued", None, cause
@@ -112,6 +141,7 @@ class Entry:
 
     def end(self, state: str, cause: str = "") -> None:
         self.state, self.lease, self.cause = state, None, cause
+        self.outcome = self.lost = None
         self.finished_at = self.thread.store.clock
 
 
