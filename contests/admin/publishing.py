@@ -15,6 +15,7 @@ from contests.publishing import Readiness
 from judging import marks
 from judging.admin.actions import Reason
 from judging.admin.seeing import Seen
+from judging.text import many
 
 
 class Publishing(Seen, Reason):
@@ -32,8 +33,8 @@ class Publishing(Seen, Reason):
     def effects(self) -> Iterator[object]:
         """How much was judged, what is still open, and when the ledger was audited last."""
         ready = self.ready
-        yield f"{ready.judged} submissions have a result, {ready.unjudged} have none."
-        yield f"{ready.open} attempts are still open." if ready.open else "Nothing is open."
+        yield f"{many(ready.judged, 'submission')} with a result, {ready.unjudged} without."
+        yield f"{many(ready.open, 'attempt')} still open." if ready.open else "Nothing is open."
         yield from _audited(ready)
 
 

@@ -198,7 +198,7 @@ def test_an_operator_publishes_in_the_admin_and_downloads_it(contest, admin, jud
 
     made = published(contest)
     page = words(admin.get(f"/admin/contests/publication/{made.id}/change/"))
-    assert "1 submissions have a result, 0 have none." in dialog
+    assert "1 submission with a result, 0 without." in dialog
     assert "run manage.py audit --activity SPRING first" in dialog
     assert "no audit has seen the last judgement" in refused[0]
     assert made.sha256 in page
