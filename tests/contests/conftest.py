@@ -1,10 +1,14 @@
 """People and a contest: an open activity with one problem, who takes part, who runs it, and what they send."""
 
 import json
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.db import connections
 from django.test import Client
 
 from contests.models import Activity, Assignment, Organization, Participant, Round
@@ -58,6 +62,25 @@ def logged_in(user: User) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+def at_once(user: User, act: Callable[[Client], Any], *, clients: int = 4) -> list[Any]:
+    """The answers to an account that does this in so many browsers at one moment."""
+    answers: list[Any] = []
+    together = threading.Barrier(clients)
+
+    def do() -> None:
+        client = logged_in(user)
+        together.wait()
+        answers.append(act(client))
+        connections.close_all()
+
+    threads = [threading.Thread(target=do) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
 
 
 def participant(contest: Contest, name: str) -> Client:

@@ -1,16 +1,14 @@
 """What is on, and taking part in it: contests/api/activities.py."""
 
-import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
 from contests.models import Activity, Participant, Round
 from contests.routing import assign
-from tests.contests.conftest import API, account, logged_in, operator_with
+from tests.contests.conftest import API, account, at_once, logged_in, operator_with
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,20 +81,7 @@ def test_an_instant_has_six_digits_and_a_z(contest, visitor):
 
 
 def test_taking_part_twice_at_once_is_taking_part_once(contest, visitor):
-    user = account("twin")
-    answers, together = [], threading.Barrier(4)
-
-    def enrol():
-        client = logged_in(user)
-        together.wait()
-        answers.append(client.post(f"{contest.url}/enrolment"))
-        connections.close_all()
-
-    threads = [threading.Thread(target=enrol) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    answers = at_once(account("twin"), lambda client: client.post(f"{contest.url}/enrolment"))
 
     assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 201]
     assert len({answer.json()["id"] for answer in answers}) == 1

@@ -2,12 +2,10 @@
 
 import hashlib
 import json
-import threading
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
@@ -19,7 +17,7 @@ from judging.queue import Report
 from judging.wake import Judged, Look
 from runners.keys import new_id
 from tests import factories
-from tests.contests.conftest import API, PYTHON, account, logged_in, multipart, operator_with, participant, program, send
+from tests.contests.conftest import API, PYTHON, account, at_once, logged_in, multipart, operator_with, participant, program, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -269,19 +267,9 @@ def test_a_form_sent_many_times_at_once_under_one_key_is_one_submission(contest,
     user = account("hasty")
     student = logged_in(user)
     student.post(f"{contest.url}/enrolment")
-    answers, together = [], threading.Barrier(4)
+    sent = {**program(), "headers": {"Idempotency-Key": "k"}}
 
-    def post():
-        client = logged_in(user)
-        together.wait()
-        answers.append(client.post(contest.sending, **program(), headers={"Idempotency-Key": "k"}))
-        connections.close_all()
-
-    threads = [threading.Thread(target=post) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    answers = at_once(user, lambda client: client.post(contest.sending, **sent))
 
     assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 201]
     assert len({answer.json()["id"] for answer in answers}) == 1

@@ -13,10 +13,10 @@ from runners.agent.errors import InfrastructureFailure, Interrupted, Invalid
 from runners.agent.judgement import Judged, Judgement, Submission, Test
 from runners.agent.output_only import LANGUAGE, TYPE
 from runners.agent.output_only.answers import Answers, TooLarge, Unreadable, opened
-from runners.agent.output_only.package import Package
 from runners.agent.programs import Program
 from runners.agent.scoring import overall, score_group
 from runners.agent.standard_io.config import Config
+from runners.agent.standard_io.package import Package
 from runners.agent.trial import Trial
 from runners.agent.verdicts import Verdict
 

@@ -1,57 +1,24 @@
-"""An unpacked `output-only@1` package, and its configuration with the job's laid over it."""
+"""An unpacked `output-only@1` package: laid out as one of `standard-io@1`, with less to configure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from runners.agent.allowance import MAX_OUTPUT, MIN_MEMORY, Allowance
-from runners.agent.documents import parse_yaml
-from runners.agent.errors import Invalid
-from runners.agent.judgement import OUTPUT_BYTES, RunLimits, Test
+from runners.agent.judgement import OUTPUT_BYTES, RunLimits
 from runners.agent.output_only import TYPE
-from runners.agent.overlay import overlay
 from runners.agent.reading import Reading
+from runners.agent.standard_io import package
 from runners.agent.standard_io.config import Config, read_groups, read_jury
-from runners.agent.standard_io.package import match, notes_on, read_tests
+from runners.agent.standard_io.package import Package
 
 TOP = frozenset({"type", "groups", "checker", "limits"})
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
-    """What a package says, before any job's configuration."""
-
-    root: Path
-    document: Mapping[str, Any]
-    config: Config
-    tests: tuple[Test, ...]
-    notes: tuple[str, ...]
-
-    def configured(self, over: Mapping[str, Any]) -> Config:
-        """The package's configuration with the job's laid over it, validated again. Raises Invalid."""
-        reading = Reading()
-        config = _read_config(overlay(self.document, over), reading)
-        match(config, self.tests, self.root, reading)
-        if reading.faults:
-            raise Invalid("configuration", reading.faults)
-        return config
-
-
 def read_package(root: Path, *, notes: tuple[str, ...] = ()) -> Package:
-    """Read the package unpacked at `root`. Raises Invalid with every fault found."""
-    if not (root / "config.yml").is_file():
-        raise Invalid("package", ["config.yml is missing"])
-    document = parse_yaml((root / "config.yml").read_bytes(), "config.yml")
-    reading = Reading()
-    config = _read_config(document, reading)
-    tests = read_tests(root / "tests", reading)
-    match(config, tests, root, reading)
-    if reading.faults:
-        raise Invalid("package", reading.faults)
-    return Package(root, document, config, tests, (*notes, *notes_on(root)))
+    """Read the package unpacked at `root`; `notes` are those of the unpacking. Raises Invalid with every fault found."""
+    return package.read_package(root, notes=notes, read=_read_config)
 
 
 def _read_config(document: Any, reading: Reading) -> Config:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,38 +19,43 @@ TEST_NAME = re.compile(r"(?P<group>[0-9]{1,9})(?P<letters>[A-Za-z]*)\.(?P<kind>i
 KNOWN_AT_TOP = frozenset({"config.yml", "tests", "checker", "interactor", "submissions"})
 
 
+ReadConfig = Callable[[Any, Reading], Config]
+"""What a document says to the problem type; faults go to the reading."""
+
+
 @dataclass(frozen=True, slots=True)
 class Package:
-    """What a package says, before any job's configuration."""
+    """What a package of this layout says, before any job's configuration; `read` is its type's reading of a configuration."""
 
     root: Path
     document: Mapping[str, Any]
     config: Config
     tests: tuple[Test, ...]
     notes: tuple[str, ...]
+    read: ReadConfig
 
     def configured(self, over: Mapping[str, Any]) -> Config:
         """The package's configuration with the job's laid over it, validated again. Raises Invalid."""
         reading = Reading()
-        config = read_config(overlay(self.document, over), reading)
+        config = self.read(overlay(self.document, over), reading)
         match(config, self.tests, self.root, reading)
         if reading.faults:
             raise Invalid("configuration", reading.faults)
         return config
 
 
-def read_package(root: Path, *, notes: tuple[str, ...] = ()) -> Package:
+def read_package(root: Path, *, notes: tuple[str, ...] = (), read: ReadConfig = read_config) -> Package:
     """Read the package unpacked at `root`; `notes` are those of the unpacking. Raises Invalid with every fault found."""
     if not (root / "config.yml").is_file():
         raise Invalid("package", ["config.yml is missing"])
     document = parse_yaml((root / "config.yml").read_bytes(), "config.yml")
     reading = Reading()
-    config = read_config(document, reading)
+    config = read(document, reading)
     tests = read_tests(root / "tests", reading)
     match(config, tests, root, reading)
     if reading.faults:
         raise Invalid("package", reading.faults)
-    return Package(root, document, config, tests, (*notes, *notes_on(root)))
+    return Package(root, document, config, tests, (*notes, *notes_on(root)), read)
 
 
 def read_tests(folder: Path, reading: Reading) -> tuple[Test, ...]:
