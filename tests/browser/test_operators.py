@@ -200,6 +200,24 @@ def test_rejudging_what_a_filter_finds(visit, log_in, shoot, scene):
     shoot(page, "rejudging-applied")
 
 
+PRESSED_TWICE = """form => {
+  let sent = 0;
+  document.addEventListener("submit", (event) => { sent += !event.defaultPrevented; event.preventDefault(); });
+  form.requestSubmit();
+  form.requestSubmit();
+  return sent;
+}"""
+
+
+def test_a_page_that_asks_is_answered_once_however_often_its_button_is_pressed(visit, log_in, scene):
+    page = visit()
+    log_in(page)
+    page.goto("/admin/judging/submission/?verdict=Accepted")
+    page.get_by_role("link", name="rejudge", exact=True).click()
+
+    assert page.locator("form.az-dialog").evaluate(PRESSED_TWICE) == 1
+
+
 def _judge_the_rejudged(scene):
     """Everything that waits in the hall is judged, the rejudged submission last."""
     box = scene.boxes[2]

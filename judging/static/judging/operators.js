@@ -61,6 +61,15 @@
   }
   document.addEventListener("htmx:afterSwap", (event) => event.detail.target?.classList.remove("az-stale"));
 
+  // A page that asks is answered once, however often its button is pressed; coming back to it asks anew.
+  const answered = new Set();
+  document.addEventListener("submit", (event) => {
+    if (!event.target.classList.contains("az-dialog")) return;
+    if (answered.has(event.target)) event.preventDefault();
+    answered.add(event.target);
+  });
+  addEventListener("pageshow", () => answered.clear());
+
   let opener = null;
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.detail.target?.id === "modal-content") opener = event.detail.elt;
