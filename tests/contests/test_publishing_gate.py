@@ -20,8 +20,8 @@ from judging.rejudging import Wanted
 from tests import factories
 from tests.contests.conftest import send
 from tests.kill.scenes import OUTPUT
+from tests.meeting import in_threads
 from tests.queue.conftest import token_of
-from tests.queue.test_races import in_threads
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RIGHT = Report(verdict="Accepted", score=1.0, max_score=1.0)

@@ -21,8 +21,8 @@ from tests.kill.scenes import stands
 from tests.kill.test_bounds import bounded
 from tests.ledger.conftest import equal
 from tests.locks import until_waiting
+from tests.meeting import in_threads, one_after_the_other
 from tests.queue.conftest import OPERATOR, Hall, claimed, report, stored
-from tests.queue.test_races import in_threads, one_after_the_other
 
 pytestmark = pytest.mark.django_db(transaction=True)
 reap = importlib.import_module("judging.queue.reap")

@@ -1,73 +1,25 @@
 """Races with one right outcome (queue.md §5), forced by a lock that the test holds, not by luck."""
 
 import importlib
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 
 from contests.models import Activity, Round
 from contests.routing import assign, retag_activity, retag_round
 from judging import queue
-from judging.errors import KeyReused, LeaseStale, Refusal, SubmissionLimit
+from judging.errors import KeyReused, LeaseStale, SubmissionLimit
 from judging.models import Job, Lane, LedgerRecord, Problem, Result, Submission, Thread
 from judging.queue import ClaimedJob, Nothing, Receipt, reap
 from judging.queue.claim import CLAIM
 from runners.keys import new_id
 from tests.locks import until_waiting
+from tests.meeting import in_threads, one_after_the_other, thread_locked
 from tests.queue.conftest import ACCEPTED, OPERATOR, WRONG, claimed, release, renew, report, stored
 
 claim_verb = importlib.import_module("judging.queue.claim")  # the package says claim() by this name
-
-
-def in_threads(*acts: Callable[[], Any]) -> list[Any]:
-    """Run these at once, each on its own connection; what each returned, or the refusal it met."""
-    barrier = threading.Barrier(len(acts))
-
-    def run(act: Callable[[], Any]) -> Any:
-        try:
-            barrier.wait(10)
-            return act()
-        except Refusal as refusal:
-            return refusal
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(acts)) as pool:
-        return [future.result(60) for future in [pool.submit(run, act) for act in acts]]
-
-
-@contextmanager
-def thread_locked(job) -> Iterator[None]:
-    """Hold the lock of a job's thread, so that whoever comes queues up in the order of coming."""
-    with transaction.atomic():
-        list(Thread.objects.select_for_update(no_key=True).filter(jobs=job))
-        yield
-
-
-def one_after_the_other(job, *acts: Callable[[], Any]) -> list[Any]:
-    """Let these verbs meet at the thread's lock and pass it in this order; what each returned or raised."""
-
-    def run(act: Callable[[], Any]) -> Any:
-        try:
-            return act()
-        except Refusal as refusal:
-            return refusal
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(acts)) as pool:
-        futures: list[Future[Any]] = []
-        with thread_locked(job):
-            for n, act in enumerate(acts, start=1):
-                futures.append(pool.submit(run, act))
-                until_waiting(n)
-        return [future.result(60) for future in futures]
 
 
 def test_two_claims_at_one_thread_give_it_to_one(hall):

@@ -16,8 +16,8 @@ from judging.states import OPEN
 from judging.verification import Wanted
 from tests import factories
 from tests.kill.scenes import OUTPUT
+from tests.meeting import in_threads
 from tests.queue.conftest import OPERATOR, claimed, report, token_of
-from tests.queue.test_races import in_threads
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CONFIG = "limits: {timeMs: 1000, memoryBytes: 67108864}\ngroups: [{group: 1, points: 1}]\n"
