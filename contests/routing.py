@@ -41,15 +41,7 @@ def assign(
         _lock(round_.activity_id)
         # Read under the lock: a retag that came first has changed what the caller read.
         round_ = Round.objects.select_related("activity").get(id=round_.id)
-        lane = Lane.objects.create(
-            problem=problem,
-            problem_type=problem.problem_type,
-            external=problem.external,
-            pools=effective_pools(round_),
-            config=config,
-            version=version,
-            priority=round_.activity.priority,
-        )
+        lane = _lane(round_, problem, version=version, config=config)
         return Assignment.objects.create(
             round=round_,
             problem=problem,
@@ -59,6 +51,19 @@ def assign(
             lane=lane,
             submission_limit=submission_limit,
         )
+
+
+def _lane(round_: Round, problem: Problem, *, version: ProblemVersion | None, config: str) -> Lane:
+    """A lane that is routed as the round is now."""
+    return Lane.objects.create(
+        problem=problem,
+        problem_type=problem.problem_type,
+        external=problem.external,
+        pools=effective_pools(round_),
+        config=config,
+        version=version,
+        priority=round_.activity.priority,
+    )
 
 
 def pin(assignment: UUID, version: ProblemVersion | None) -> None:

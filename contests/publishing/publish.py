@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -102,21 +103,12 @@ def _open(lanes: list[UUID]) -> int:
 
 
 def _written(activity: Activity, rows: Rows, ready: Readiness, lanes: list[UUID], said: dict[str, Any]) -> Publication:
+    """Store the document with the anchor of the threads it rests on. Raises IntegrityError when a twin has this number."""
     number = (Publication.objects.filter(activity=activity).aggregate(last=Max("number"))["last"] or 0) + 1
     anchor = io.StringIO()
     tails = Thread.objects.filter(lane__in=lanes, n__gt=0).order_by("id").values_list("id", "n", "tail")
     anchored = write_anchors(anchor, ((thread, Anchor(n, bytes(tail))) for thread, n, tail in tails), at=said["at"])
-    document = {
-        "format": FORMAT,
-        "version": FORMAT_VERSION,
-        "activity": activity.slug,
-        "title": activity.title,
-        "number": number,
-        "at": instant(said["at"]),
-        "anchor": anchored,
-        "auditedAt": instant(ready.proof.at) if ready.proof else None,
-        "results": rows,
-    }
+    document = _document(activity, rows, number=number, at=said["at"], anchor=anchored, proof=ready.proof)
     text = canonical(document).decode()
     return Publication.objects.create(
         activity=activity,
@@ -127,3 +119,18 @@ def _written(activity: Activity, rows: Rows, ready: Readiness, lanes: list[UUID]
         anchor=anchor.getvalue(),
         **said,
     )
+
+
+def _document(activity: Activity, rows: Rows, *, number: int, at: datetime, anchor: str, proof: Audit | None) -> dict[str, object]:
+    """What is published. `anchor` is the digest that seals the anchor file."""
+    return {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "activity": activity.slug,
+        "title": activity.title,
+        "number": number,
+        "at": instant(at),
+        "anchor": anchor,
+        "auditedAt": instant(proof.at) if proof else None,
+        "results": rows,
+    }
