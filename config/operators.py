@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.admin.apps import AdminConfig
+from django.contrib.messages.storage.base import BaseStorage, Message
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -98,3 +99,29 @@ class ContentSecurity:
         if request.path.startswith(reverse("admin:index")):
             response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY)
         return response
+
+
+class MessagesForPages:
+    """Middleware: what an operator is told of an act waits for the next page, though a part of one is fetched before.
+
+    A part that keeps itself fresh is cut out of a whole page, which would have shown the message to nobody. It stands
+    after the middleware of the messages, whose storage it puts out of reach.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.method == "GET" and "HX-Request" in request.headers:
+            request._messages = Silence(request)  # type: ignore[attr-defined]
+        return self.get_response(request)
+
+
+class Silence(BaseStorage):
+    """Messages that are neither read nor written."""
+
+    def _get(self, *_args: Any, **_options: Any) -> tuple[list[Message], bool]:
+        return [], True
+
+    def _store(self, messages: list[Message], *_args: Any, **_options: Any) -> list[Message]:
+        return []

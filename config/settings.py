@@ -115,6 +115,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "config.operators.MessagesForPages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.operators.ContentSecurity",
     "axes.middleware.AxesMiddleware",

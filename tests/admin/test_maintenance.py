@@ -178,3 +178,15 @@ def test_a_sweep_by_hand_brings_a_lapsed_job_back(client, held, clock):
     assert "1 lease over and not yet taken back." in asked
     assert Job.objects.get(id=held[1].row.id).state == "queued"
     assert "Swept: 1 returned" in " ".join(told(client))
+
+
+def test_a_part_that_keeps_itself_fresh_does_not_swallow_what_the_next_page_is_to_say(client):
+    done = client.post(f"{PAGE}drain/", {"reason": "moving the rack"}, headers={"HX-Request": "true"})
+    assert done.headers["HX-Redirect"]
+
+    part = client.get(PAGE, headers={"HX-Request": "true"})
+    page = client.get(PAGE)
+
+    assert list(part.context["messages"]) == []
+    assert len(page.context["messages"]) == 1
+    assert list(client.get(PAGE).context["messages"]) == []
