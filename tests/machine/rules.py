@@ -1,7 +1,8 @@
 """The machine: every verb of the queue in any order, told to the model and to the database at once.
 
-Ids are drawn from all that were ever issued, foreign ones and ones nobody issued among them. Time goes in whole minutes
-and leases are whole minutes, so that the milliseconds the database's clock goes on by itself decide nothing.
+Ids are drawn from all that were ever issued, foreign ones and ones nobody issued among them. Time goes in half minutes
+and whatever ends does so on a half minute or ten seconds beside it, so that what the database's clock goes on by itself
+decides nothing: deadlines that both clocks meet at once are met by the database's a moment later, as they were set.
 """
 
 from __future__ import annotations
@@ -29,7 +30,20 @@ HELD = ["report", "report", "broken", "broken", "release", "renew", "progress", 
 WRONG = ["job", "token", "runner", "no token", "unknown token", "unknown job"]
 OPERATIONS = ["rejudge", "rejudge", "urgent", "urgent", "cancel", "give back", "void", "prioritise", "delete", "forget", "all of"]
 WORLD = ["revoke", "approve", "retag", "reroute", "pause", "resume", "resume", "draining", "on", "off", "on", "prune"]
-STEPS = 5 * ["claim"] + 5 * ["hold"] + 4 * ["submit"] + 4 * ["operate"] + 3 * ["wait"] + 2 * ["hold wrongly"] + 2 * ["world"] + ["sweep"]
+SAID = ["start", "start", "beat", "take_up", "lose", "finish", "finish", "in course", "fail", "abandon"]
+VERDICTS = ["Accepted", "Accepted", "Wrong answer", "", None]
+CHANNEL = 4 * ["claim on channel"] + 5 * ["run"] + 2 * ["run wrongly"] + 2 * ["beat on"] + 2 * ["process"]
+STEPS = (
+    CHANNEL
+    + 5 * ["claim"]
+    + 5 * ["hold"]
+    + 4 * ["submit"]
+    + 4 * ["operate"]
+    + 3 * ["wait"]
+    + 2 * ["hold wrongly"]
+    + 2 * ["world"]
+    + ["sweep"]
+)
 
 
 def pick(things: Sequence[T], which: int) -> T:
@@ -52,7 +66,8 @@ class QueueMachine(RuleBasedStateMachine):
         self.lanes = [
             make("lane", priority=CONTEST, cap=2),
             make("lane", priority=PRACTICE, pools=("finals",)),
-            make("lane", priority=JURY, external=True, cap=1, timeout=600),
+            make("lane", priority=JURY, external=True, cap=1, timeout=610),
+            make("lane", priority=CONTEST, cap=1, timeout=45),
         ]
         everything = ("finals", "default")
         self.runners = [make("runner"), make("runner", tags=everything), make("runner", external=True), make("runner", tags=everything)]
@@ -62,8 +77,9 @@ class QueueMachine(RuleBasedStateMachine):
         self.receipts: list[Receipt] = []
         self.jobs: list[Id] = []
         self.handouts: list[Handout] = []
+        self.outcomes: list[Id] = [self.nobody]
         do("external_judging", on=True)
-        for lane, grain in zip(self.lanes, ("a", "b", None), strict=True):
+        for lane, grain in zip(self.lanes, ("a", "b", None, None), strict=True):
             self.opened(do("submit", lane, thread=grain, author=self.authors[0]))
 
     def teardown(self) -> None:
@@ -154,6 +170,70 @@ class QueueMachine(RuleBasedStateMachine):
         else:
             do(verb, job, token, runner)
 
+    def claim_on_channel(self, which: int, other: int) -> None:
+        answer = self.twins.do("claim_on_channel", pick(self.runners, which))
+        if isinstance(answer, Handout):
+            self.handouts.append(answer)
+
+    def runs(self, *, lost: bool) -> list[Handout]:
+        """The hand-outs that are held on the channel now, and those that were lost with their jobs."""
+        jobs = self.twins.model.jobs.values()
+        tokens = {job.lease.token for job in jobs if job.lease and job.lease.channel} | ({job.lost for job in jobs} if lost else set())
+        return [handout for handout in self.handouts if handout.token in tokens]
+
+    def run(self, which: int, other: int) -> None:
+        """What a runner on the channel says of a run, over the connection that was given it or over another."""
+        if runs := self.runs(lost=True):
+            handout = pick(runs, which)
+            token = None if other % 3 == 0 else handout.token
+            sender = handout.token, token, handout.runner
+            self.say(pick(SAID, other // 3), handout.job, sender, pick(VERDICTS, which))
+
+    def run_wrongly(self, which: int, other: int) -> None:
+        """The same by whoever holds nothing on the channel, or not this: under every token that was ever issued."""
+        if not self.handouts:
+            return
+        handout = pick(self.handouts, which)
+        job, token, runner = handout.job, handout.token, handout.runner
+        wrong = pick([*WRONG, "late", "late", "late"], other)
+        if wrong == "job":
+            job = pick(self.jobs, other)
+        if wrong == "unknown job":
+            job = self.nobody
+        if wrong == "token":
+            token = pick(self.handouts, other).token
+        if wrong == "unknown token":
+            token = self.nobody
+        if wrong == "runner":
+            runner = pick(self.runners, other)
+        sender = token, None if wrong == "no token" else token, runner
+        self.say(pick(SAID, other // 9), job, sender, pick(VERDICTS, which))
+
+    def say(self, verb: str, job: Id, sender: tuple[Id, Id | None, Id], verdict: str | None) -> None:
+        """A message: a sign of life under a token, or how the run ended, with the token that its connection was given."""
+        do, (token, given, runner) = self.twins.do, sender
+        if verb in {"finish", "in course"}:
+            outcome = do("finish", job, runner, given, verdict=verdict, in_course=verb == "in course")
+            if isinstance(outcome, str):
+                self.outcomes.append(outcome)
+        elif verb == "fail":
+            do("fail", job, runner, given, error=f"error {verdict}")
+        elif verb == "abandon":
+            do("abandon", job, runner, given)
+        else:
+            do(verb, job, token)
+
+    def beat_on(self, which: int, other: int) -> None:
+        """A minute or some in which healthy runners work and are heard; now and then one of them is not."""
+        for minute in range(1 + other % 3):
+            for place, handout in enumerate(self.runs(lost=False)):
+                if (which + place) % 5:
+                    self.twins.do("beat" if minute else "start", handout.job, handout.token)
+            self.twins.forward(MINUTE)
+
+    def process(self, which: int, other: int) -> None:
+        self.twins.do("process", pick(self.outcomes, which))
+
     def operate(self, which: int, other: int) -> None:
         """An operator, and the author who withdraws."""
         do, verb = self.twins.do, pick(OPERATIONS, which)
@@ -190,15 +270,15 @@ class QueueMachine(RuleBasedStateMachine):
         elif what == "draining":
             self.drain(other)
         else:
-            # Half a minute beside any moment at which something can have finished.
-            do("prune", pick(self.lanes, other), seconds=pick([1, 10, 60], other // 4) * MINUTE + MINUTE / 2)
+            # As far as can be beside any moment at which something can have finished.
+            do("prune", pick(self.lanes, other), seconds=pick([1, 10, 60], other // 4) * MINUTE + 29)
 
     def drain(self, other: int) -> None:
         """Nothing is handed out meanwhile; a sweep may close."""
         self.twins.do("maintenance", "draining")
         self.claim(other, 0)
         if other % 2:
-            self.twins.do("sweep")
+            self.sweep(0, 0)
             self.claim(other, 0)
         self.twins.do("maintenance", "open")
 
@@ -209,7 +289,10 @@ class QueueMachine(RuleBasedStateMachine):
             self.runners.append(self.twins.make("runner", tags=("finals", "default"), approved=other % 3 > 0))
 
     def wait(self, which: int, other: int) -> None:
-        self.twins.forward(pick([10, 10, 1, 5, 61], which) * MINUTE)
+        self.twins.forward(pick([10, 10, 1, 1, 1.5, 5, 61], which) * MINUTE)
 
     def sweep(self, which: int, other: int) -> None:
+        """Outcomes that nobody processed are left for a minute, whatever a store takes for interrupted."""
+        if any(left.waits and left.arrived > self.twins.model.clock - MINUTE for left in self.twins.model.outcomes.values()):
+            self.twins.forward(MINUTE)
         self.twins.do("sweep")

@@ -37,6 +37,15 @@ BREACHES = {
         WHERE j.token IS DISTINCT FROM d.token""",
     "I5 counts add up": """
         SELECT id FROM judging_job WHERE refunds > 3 OR deliveries + least(releases, 3) + refunds <> fence""",
+    "an outcome waits for a run on the channel, or for one that was lost there": """
+        SELECT id FROM judging_job WHERE outcome IS NOT NULL
+            AND NOT (state = 'running' AND channel) AND NOT (state = 'failed' AND lost IS NOT NULL)""",
+    "only a run on the channel begins, and only what failed was lost": """
+        SELECT id FROM judging_job WHERE (started_at IS NOT NULL AND NOT channel) OR (channel AND state <> 'running')
+            OR (lost IS NOT NULL AND state <> 'failed')""",
+    "what a job waits for is not processed yet": """
+        SELECT j.id FROM judging_job j LEFT JOIN judging_outcome o ON o.id = j.outcome AND o.kind = 'completed' AND o.processed_at IS NULL
+        WHERE j.outcome IS NOT NULL AND o.id IS NULL""",
     "I6 attempts follow their order": """
         SELECT a.id FROM judging_job a JOIN judging_job b ON a.submission_id = b.submission_id
         WHERE a.attempt < b.attempt AND (a.created_at, a.n) > (b.created_at, b.n) AND a.created_at > b.created_at""",

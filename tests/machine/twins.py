@@ -10,12 +10,14 @@ from typing import Any
 from django.db import connection
 
 from judging.models import Job as JobRow
-from judging.models import Result
+from judging.models import Outcome, Result
+from tests.contract.channel import Run
 from tests.contract.interface import Id, Job, Refused
 from tests.contract.model import Model
-from tests.contract.postgres import PostgresStore, answer_of, snapshot
+from tests.contract.postgres import answer_of, snapshot
+from tests.contract.postgres_channel import PostgresChannelStore, kept_of, run_of
 
-_MODELS_ID = re.compile(r"(lane|runner|submission|job|token|result|nobody) \d+")
+_MODELS_ID = re.compile(r"(lane|runner|submission|job|token|result|outcome|nobody) \d+")
 _DRIFT = 30.0
 """Seconds that the true clock may go on during one example. Everything the machine asks for is whole minutes."""
 _OFFERS = """
@@ -29,7 +31,7 @@ class Twins:
 
     def __init__(self, clock: Any) -> None:
         self.model = Model()
-        self.store = PostgresStore(clock)
+        self.store = PostgresChannelStore(clock)
         self.began = self.store.now()
         self.real: dict[Id, Any] = {None: None}
         self._taken: set[Any] = set()
@@ -97,20 +99,22 @@ class Twins:
     def compare(self) -> None:
         """Every job stands the same in both, and every runner is offered the same."""
         verdicts = dict(Result.objects.values_list("job_id", "verdict"))
-        stored = {row.id: snapshot(row, verdicts.get(row.id)) for row in JobRow.objects.all()}
-        for job in self._jobs():
+        kept = {job: kept_of(job) for job in Outcome.objects.values_list("job", flat=True)}
+        stored = {row.id: (snapshot(row, verdicts.get(row.id)), run_of(row, kept.get(row.id, ""))) for row in JobRow.objects.all()}
+        for job, run in self._jobs():
             met = stored.pop(self.real[job.id], None)
             assert met is not None, f"{job.id} is missing"
-            self.match(job, met, f"{job.id}")
+            self.match(job, met[0], f"{job.id}")
+            self.match(run, met[1], f"{job.id}, its run")
         assert not stored, f"jobs that should not be there: {stored}"
         offers = self._offers()
         for runner in self.model.runners:
             self.match(self.model.offered(runner), offers[self.real[runner]], f"offered to {runner}")
 
-    def _jobs(self) -> Iterator[Job]:
+    def _jobs(self) -> Iterator[tuple[Job, Run]]:
         with self.model.client() as client:
             for job in self.model.jobs:
-                yield client.job(job)
+                yield client.job(job), client.run(job)
 
     def _offers(self) -> dict[Any, Any]:
         """For each runner the head of the thread that the claim's own query would pick."""

@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.cases.base import at_once, code_of, codes, refused, report
 from tests.contract.cases.holding import met
-from tests.contract.cases.living import Channel, on_channel, running
+from tests.contract.cases.living import LIMIT, Channel, on_channel, running
 from tests.contract.channel import LEASE, ChannelClient, Run
 from tests.contract.interface import Handout, Id, Job, Store
 
@@ -212,6 +212,16 @@ class Processing(Channel):
         assert queue.run(held.job).outcome == outcome
         assert queue.sweep().processed == 1
         assert queue.job(held.job).state == "completed"
+
+    def test_an_outcome_that_waits_for_longer_than_a_run_may_take_is_not_over_its_limit(self, store, queue, lane, box_1):
+        queue.submit(lane)
+        held = running(queue, box_1)
+        outcome = finished(queue, held)
+        store.forward(2 * LIMIT)
+        queue.abandon(held.job, box_1, None)
+        assert (queue.finish(held.job, box_1, None), queue.beat(held.job, held.token)) == (None, "ack")
+
+        assert queue.process(outcome)
 
     @pytest.mark.parametrize("verdict", [None, " ", "x" * 65])
     @pytest.mark.parametrize("state", ["running", "lost"])

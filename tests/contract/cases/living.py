@@ -270,6 +270,16 @@ class Limited(Channel):
 
         assert on_channel(queue, box_2).job == handout.job
 
+    def test_a_run_that_begins_late_has_a_whole_lease_and_its_whole_time(self, store, queue, lane, box_1):
+        queue.submit(lane)
+        handout = on_channel(queue, box_1)
+        store.forward(2 * LIMIT)
+        assert queue.start(handout.job, handout.token) == "ack"
+        assert LEASE - 1 <= left(store, queue, handout) <= LEASE
+        beaten(store, queue, handout, LIMIT)
+
+        assert queue.job(handout.job).state == "running"
+
     def test_contact_that_was_lost_before_the_limit_makes_it_lost_however_late_the_sweep(self, store, queue, last_chance, box_1):
         queue.submit(last_chance)
         handout = running(queue, box_1)

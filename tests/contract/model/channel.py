@@ -48,11 +48,12 @@ class Channel(Holders):
             return "ack" if row.held_on_channel(token) or row.state in {"completed", "failed"} else "cancel"
 
     def _begin(self, row: Entry, lease: Lease) -> None:
+        """From here on the limit is "elapsed since `running`", however late that comes (channel-protocol §4)."""
         if lease.began is not None:
             self._refresh(row, lease)
             return
-        self._extend(row, lease)
         lease.began = self.store.clock
+        self._extend(row, lease)
 
     def _refresh(self, row: Entry, lease: Lease) -> None:
         """The deadline is written every ten seconds at most."""
@@ -85,7 +86,7 @@ class Channel(Holders):
         given = [of for by, of in row.hands if by == runner and token in {None, of}] if row else []
         if row is None or not given:
             return None
-        if row.held_on_channel(given[-1]):
+        if row.in_hand(given[-1]):
             self.store.end_over_limit(row)
         return row, given[-1]
 
