@@ -14,7 +14,7 @@ from django.test import TransactionTestCase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tests.contract.interface import CONTEST, JURY, PRACTICE, Handout, Id, Receipt
+from tests.contract.interface import CONTEST, JURY, PRACTICE, URGENT, Handout, Id, Receipt
 from tests.machine.soundness import assert_sound
 from tests.machine.twins import Twins
 
@@ -67,7 +67,7 @@ class QueueMachine(RuleBasedStateMachine):
             make("lane", priority=CONTEST, cap=2),
             make("lane", priority=PRACTICE, pools=("finals",)),
             make("lane", priority=JURY, external=True, cap=1, timeout=610),
-            make("lane", priority=CONTEST, cap=1, timeout=45),
+            make("lane", priority=URGENT, cap=1, timeout=45),
         ]
         everything = ("finals", "default")
         self.runners = [make("runner"), make("runner", tags=everything), make("runner", external=True), make("runner", tags=everything)]

@@ -10,8 +10,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.machine.rules import QueueMachine
 
 QUICK = settings(
-    max_examples=12,
-    stateful_step_count=40,
+    max_examples=20,
+    stateful_step_count=50,
     deadline=None,
     database=None,
     derandomize=True,
