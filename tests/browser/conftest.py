@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from config import launch
+from tests.browser import scene as scenes
 
 FLAGS = [
     "--no-sandbox",
@@ -67,6 +68,12 @@ def visit(chromium, live_server):
 
 def _ours(url, server):
     return url.startswith((server, "data:"))
+
+
+@pytest.fixture
+def scene(transactional_db):
+    """A contest in full swing."""
+    return scenes.play()
 
 
 @pytest.fixture

@@ -10,16 +10,10 @@ from judging import queue
 from judging.models import Job
 from judging.queue import Report
 from runners.models import Runner, RunnerState
-from tests.browser import scene as scenes
+from tests.browser.asking import asked
 from tests.browser.conftest import PHONE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def scene(transactional_db):
-    """A contest in full swing."""
-    return scenes.play()
 
 
 def confirm(page, button):
@@ -105,6 +99,25 @@ def test_a_dialog_is_reached_by_the_keyboard_alone(visit, log_in, scene):
     page.keyboard.press("Enter")
 
     page.get_by_text("The job was cancelled.").wait_for()
+
+
+SETTLED_WHILE_TYPING = """field => new Promise(done => {
+  field.focus();
+  const target = document.getElementById("dialog");
+  target.dispatchEvent(new CustomEvent("htmx:afterSettle", { bubbles: true, detail: { target } }));
+  setTimeout(() => done(document.activeElement === field), 70);
+})"""
+
+
+def test_a_dialog_that_is_shown_anew_does_not_take_the_focus_from_who_types_a_password(visit, log_in, scene):
+    page = visit()
+    log_in(page)
+    page.goto(f"/admin/judging/job/{scene.judged.id}/change/")
+
+    dialog = asked(page, "Void the result")
+    page.wait_for_function("document.activeElement.name === 'reason'")
+
+    assert dialog.get_by_label("Your password").evaluate(SETTLED_WHILE_TYPING)
 
 
 def test_cancelling_a_job(visit, log_in, shoot, scene):

@@ -70,6 +70,13 @@
   });
   addEventListener("pageshow", () => answered.clear());
 
+  // Not while somebody types in it already: half a password would end in the reason, for all to read.
+  function focusDialog() {
+    const dialog = document.getElementById("dialog");
+    if (dialog?.contains(document.activeElement)) return;
+    dialog?.querySelector("textarea, input:not([type=hidden]), select")?.focus();
+  }
+
   let opener = null;
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.detail.target?.id === "modal-content") opener = event.detail.elt;
@@ -79,7 +86,7 @@
     countDown();
     if (event.detail.target?.id === "modal-content" || event.detail.target?.id === "dialog") {
       // Alpine shows the dialog a moment later; what is hidden cannot have the focus.
-      setTimeout(() => document.querySelector("#dialog textarea, #dialog input:not([type=hidden]), #dialog select")?.focus(), 60);
+      setTimeout(focusDialog, 60);
     }
   });
   document.addEventListener("keydown", (event) => {
