@@ -169,7 +169,7 @@ class Retagging(PoolChoice, Reason, Fleet):
     def effects(self) -> Iterable[object]:
         """How many machines, what they hold, and how much of what waits they may take now."""
         held = Job.objects.filter(runner__in=[runner.id for runner in self.runners], state=JobState.RUNNING).count()
-        yield f"{many(len(self.runners), 'runner')}; {many(held, 'job')} held now, which is finished first."
+        yield f"{many(len(self.runners), 'runner')}; {many(held, 'job')} held now, to be finished first."
         waiting = overview.kinds()
         fitting = sum(any(alone(runner).takes(kind.need) for runner in self.runners) for kind in waiting)
         if waiting:
