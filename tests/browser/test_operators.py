@@ -54,6 +54,18 @@ def test_a_red_line_leads_to_the_page_that_mends_it(visit, log_in, scene):
     page.wait_for_url("**/admin/runners/runner/**")
 
 
+@pytest.mark.parametrize(("address", "link"), [("/admin/", "waiting for approval"), ("/admin/judging/installation/", "job")])
+def test_a_part_that_keeps_itself_fresh_leaves_the_keyboard_where_it_is(visit, log_in, scene, address, link):
+    page = visit()
+    log_in(page)
+    page.goto(address)
+
+    page.locator("[hx-trigger^=every] a", has_text=link).first.focus()
+    page.evaluate("window.walked = document.activeElement")
+
+    page.wait_for_function("() => !window.walked.isConnected && document.activeElement.href === window.walked.href")
+
+
 def test_approving_a_runner(visit, log_in, shoot, scene):
     page = visit()
     log_in(page)

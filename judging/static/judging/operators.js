@@ -61,6 +61,21 @@
   }
   document.addEventListener("htmx:afterSwap", (event) => event.detail.target?.classList.remove("az-stale"));
 
+  // A part that keeps itself fresh must not take the focus from whoever walks through its links by keyboard.
+  let walked = null;
+  const linksTo = (part, address) => [...(part?.querySelectorAll("a[href]") ?? [])].filter((link) => link.getAttribute("href") === address);
+  document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
+    const focused = document.activeElement;
+    walked = null;
+    if (!target?.getAttribute("hx-trigger")?.startsWith("every") || !target.contains(focused) || !focused.matches("a[href]")) return;
+    const address = focused.getAttribute("href");
+    walked = { part: target.id, address, place: linksTo(target, address).indexOf(focused) };
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    if (walked) linksTo(document.getElementById(walked.part), walked.address)[walked.place]?.focus();
+    walked = null;
+  });
+
   // A page that asks is answered once, however often its button is pressed; coming back to it asks anew.
   const answered = new Set();
   document.addEventListener("submit", (event) => {
