@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from judging.models.library import ProblemVersion, StoredFile
@@ -15,14 +15,14 @@ from runners.models import Runner
 
 STATES = [(state.value, state.value) for state in JobState]
 _OPEN = Q(state__in=sorted(OPEN))
-_LEASE = ("token", "runner", "claimed_at", "lease_until", "granted")
 
 
 class Job(models.Model):
     """One attempt at judging a submission. Written by `judging.ledger` alone, with its record.
 
     `n` is the number of the thread's record that left this row; a trigger refuses a change without one.
-    `granted` is the lease's length in whole seconds. The other columns are described in `judging.rows`.
+    `granted` is the lease's length in whole seconds. The other columns are described in `judging.rows`. What a row must
+    be is the table's constraint `job_holds`: one function for all of its rules (migration 0021), each with a name.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -33,23 +33,23 @@ class Job(models.Model):
     lane = models.ForeignKey(Lane, on_delete=models.PROTECT, related_name="jobs", db_index=False)
     version = models.ForeignKey(ProblemVersion, on_delete=models.PROTECT, related_name="+", db_index=False)
     n = models.BigIntegerField(editable=False)
-    attempt = models.PositiveIntegerField()
-    priority = models.PositiveSmallIntegerField(choices=PRIORITIES)
+    attempt = models.IntegerField()
+    priority = models.SmallIntegerField(choices=PRIORITIES)
     urgent = models.BooleanField(default=False)
-    cap = models.PositiveSmallIntegerField()
+    cap = models.SmallIntegerField()
     created_at = models.DateTimeField()
     state = models.CharField(max_length=10, choices=STATES, default=JobState.QUEUED)
-    fence = models.PositiveIntegerField(default=0)
-    deliveries = models.PositiveSmallIntegerField(default=0)
-    releases = models.PositiveIntegerField(default=0)
-    refunds = models.PositiveSmallIntegerField(default=0)
+    fence = models.IntegerField(default=0)
+    deliveries = models.SmallIntegerField(default=0)
+    releases = models.IntegerField(default=0)
+    refunds = models.SmallIntegerField(default=0)
     token = models.UUIDField(null=True)
     runner = models.ForeignKey(
         Runner, on_delete=models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="held_jobs"
     )
     claimed_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
-    granted = models.PositiveIntegerField(null=True)
+    granted = models.IntegerField(null=True)
     heard = models.BooleanField(default=False)
     admitted = models.BooleanField(default=False)
     outside_id = models.CharField(max_length=200, null=True)
@@ -59,7 +59,7 @@ class Job(models.Model):
     voided_at = models.DateTimeField(null=True)
     marked = models.BooleanField(default=False)
     closed_at_seq = models.BigIntegerField(null=True)
-    timeout = models.PositiveIntegerField(default=DEFAULT_TIMEOUT_SECONDS)
+    timeout = models.IntegerField(default=DEFAULT_TIMEOUT_SECONDS)
     channel = models.BooleanField(default=False)
     started_at = models.DateTimeField(null=True)
     outcome = models.UUIDField(null=True)
@@ -73,7 +73,7 @@ class Job(models.Model):
             ("void_job", "Can void a job's result"),
         ]
         constraints = [
-            models.UniqueConstraint(name="job_one_running_per_thread", fields=["thread"], condition=Q(state=JobState.RUNNING)),
+            # A running job has started: that one runs at most in a thread follows from this, too.
             models.UniqueConstraint(
                 name="job_one_started_per_thread",
                 fields=["thread"],
@@ -86,37 +86,6 @@ class Job(models.Model):
             ),
             models.UniqueConstraint(name="job_attempt_once", fields=["submission", "attempt"]),
             models.UniqueConstraint(name="job_token_once", fields=["token"]),
-            models.CheckConstraint(name="job_state_known", condition=Q(state__in=sorted(JobState))),
-            models.CheckConstraint(
-                name="job_lease_while_running",
-                condition=Q(state=JobState.RUNNING, **{f"{name}__isnull": False for name in _LEASE})
-                | (~Q(state=JobState.RUNNING) & Q(heard=False, **{f"{name}__isnull": True for name in _LEASE})),
-            ),
-            models.CheckConstraint(
-                name="job_channel_while_running",
-                condition=Q(state=JobState.RUNNING, channel=True) | Q(channel=False, started_at__isnull=True),
-            ),
-            models.CheckConstraint(name="job_lost_has_failed", condition=Q(lost__isnull=True) | Q(state=JobState.FAILED)),
-            models.CheckConstraint(
-                name="job_outcome_has_sender",
-                condition=Q(outcome__isnull=True) | Q(channel=True) | Q(lost__isnull=False),
-            ),
-            models.CheckConstraint(
-                name="job_finished_has_time",
-                condition=Q(state__in=sorted(FINISHED), finished_at__isnull=False) | Q(state__in=sorted(OPEN), finished_at__isnull=True),
-            ),
-            models.CheckConstraint(
-                name="job_counts_hold",
-                condition=Q(deliveries__lte=F("cap"), cap__gte=1, fence__gte=F("deliveries"), attempt__gte=1),
-            ),
-            models.CheckConstraint(name="job_running_is_delivered", condition=~Q(state=JobState.RUNNING) | Q(deliveries__gte=1)),
-            models.CheckConstraint(name="job_failed_has_reason", condition=~Q(state=JobState.FAILED) | Q(reason__isnull=False)),
-            models.CheckConstraint(
-                name="job_superseded_names_its_heir",
-                condition=Q(state=JobState.SUPERSEDED, replaced_by__isnull=False)
-                | (~Q(state=JobState.SUPERSEDED) & Q(replaced_by__isnull=True)),
-            ),
-            models.CheckConstraint(name="job_voided_was_completed", condition=Q(voided_at__isnull=True) | Q(state=JobState.COMPLETED)),
         ]
         indexes = [
             models.Index(name="job_deadline", fields=["lease_until"], condition=Q(state=JobState.RUNNING)),
@@ -140,13 +109,14 @@ class Job(models.Model):
 class Delivery(models.Model):
     """One hand-out of a job to a runner; its id is the lease token. Kept as evidence after it ended.
 
-    `runner` has no constraint in the database: a forgotten runner's history stays. `ending` is the type of the
+    `runner` has no constraint in the database: a forgotten runner's history stays. Nor has `job`: it would cost every
+    claim a look, and the audit compares each delivery with the ledger. `ending` is the type of the
     ledger record that ended it.
     """
 
     token = models.UUIDField(primary_key=True, editable=False)
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="delivery_set", db_index=False)
-    fence = models.PositiveIntegerField()
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="delivery_set", db_constraint=False, db_index=False)
+    fence = models.IntegerField()
     runner = models.ForeignKey(
         Runner, on_delete=models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="delivery_set"
     )

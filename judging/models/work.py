@@ -49,7 +49,8 @@ class Thread(models.Model):
     """What must be judged one at a time, and the row every verb locks first (queue.md §1 and §3).
 
     `n`, `tail` and `last_at` are the ledger's: the last record's number, hash and time. The head columns
-    follow from the open jobs and are kept by the one writer; a claim reads nothing else to choose.
+    follow from the open jobs and are kept by the one writer; a claim reads nothing else to choose. What a row must be is
+    the table's constraint `thread_holds` (migration 0021).
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -60,7 +61,7 @@ class Thread(models.Model):
     tail = models.BinaryField(default=b"", editable=False)
     last_at = models.DateTimeField(null=True, editable=False)
     head = models.UUIDField(null=True, editable=False)
-    head_priority = models.PositiveSmallIntegerField(null=True, editable=False)
+    head_priority = models.SmallIntegerField(null=True, editable=False)
     head_created_at = models.DateTimeField(null=True, editable=False)
     running = models.UUIDField(null=True, editable=False)
     claimable = models.BooleanField(default=False, editable=False)
@@ -68,17 +69,6 @@ class Thread(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(name="thread_key_once_per_organization", fields=["organization", "key"], nulls_distinct=False),
-            models.CheckConstraint(
-                name="thread_claimable_is_free_head",
-                condition=Q(claimable=True, head__isnull=False, running__isnull=True)
-                | Q(claimable=False, head__isnull=True)
-                | Q(claimable=False, running__isnull=False),
-            ),
-            models.CheckConstraint(
-                name="thread_head_whole",
-                condition=Q(head__isnull=True, head_priority__isnull=True, head_created_at__isnull=True)
-                | Q(head__isnull=False, head_priority__isnull=False, head_created_at__isnull=False),
-            ),
         ]
         indexes = [
             models.Index(

@@ -66,7 +66,7 @@ def altered(table: str, column: str, value: str, where: str, *values: object):
 
 @pytest.fixture
 def unconstrained(transactional_db):
-    """Take constraints away that forbid a damage: `unconstrained("judging_job", "job_counts_hold")`."""
+    """Take constraints away that forbid a damage: `unconstrained("judging_job", "job_holds")`."""
     taken: list[tuple[str, str, str]] = []
 
     def take(table: str, *names: str) -> None:

@@ -56,7 +56,7 @@ def test_a_ledger_with_every_kind_of_history_is_equal(past):
 
 
 def test_a_changed_column_of_a_job_is_named_with_both_values(past, unconstrained, subtests):
-    unconstrained("judging_job", "job_superseded_names_its_heir", "job_voided_was_completed")
+    unconstrained("judging_job", "job_holds")
     for whose, column, value in JOB_COLUMNS:
         job = getattr(past, whose)
         with subtests.test(f"{whose}.{column}"), altered("judging_job", column, value, "id = %s", job.id) as (before, after):
@@ -175,7 +175,7 @@ HEAD_COLUMNS = [
 
 
 def test_a_threads_head_that_does_not_follow_from_its_jobs_is_named(past, unconstrained, subtests):
-    unconstrained("judging_thread", "thread_claimable_is_free_head", "thread_head_whole")
+    unconstrained("judging_thread", "thread_holds")
     thread = past.waiting.thread_id
     for column, value in HEAD_COLUMNS:
         with subtests.test(column), altered("judging_thread", column, value, "id = %s", thread) as (before, after):

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judging import queue
@@ -18,7 +18,7 @@ from judging.records import COLUMNS, Record, RowText, row_digest, row_document
 from judging.rows import JobRow, Move, apply, column_of
 from judging.rules import Head, head_of
 from judging.states import JobState, RecordType
-from tests.ledger.conftest import equal
+from tests.ledger.conftest import equal, past_the_triggers
 from tests.queue.conftest import ACCEPTED, claimed, release, report, token_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -86,6 +86,46 @@ def vars_of(head: Head) -> tuple[object, ...]:
 @given(ROWS)
 def test_a_row_is_written_in_sql_as_in_python(row):
     assert in_sql(row) == f"{{{','.join(RowText.of(row).members)}}}"
+
+
+NUMBERS = st.integers(0, 32767)
+QUEUED = st.fixed_dictionaries(
+    dict.fromkeys(("priority", "releases", "refunds", "timeout"), NUMBERS)
+    | dict.fromkeys(("urgent", "admitted", "marked"), st.booleans())
+    | {"attempt": st.integers(1, 32767), "created_at": MOMENTS, "outside_id": st.none() | TEXTS.map(lambda text: text[:200])}
+    | {"reason": st.none() | TEXTS, "closed_at_seq": st.none() | NUMBERS}
+)
+"""What a job that waits may hold, beside its hand-outs."""
+
+
+def row_of_job(job: UUID) -> JobRow:
+    """The row as the table holds it now."""
+    found = Job.objects.get(id=job)
+    values = {name: getattr(found, column_of(name)) for name in JobRow._fields}
+    return JobRow(**values | {"state": JobState(found.state)})
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(QUEUED, st.tuples(st.integers(0, 9), st.integers(1, 9), st.integers(0, 9)))
+def test_whatever_a_job_holds_its_lease_and_its_report_are_written_by_the_rules(hall, box_1, columns, counts):
+    """Both say a row's form in one format, for the one state it can be in."""
+    receipt, (handed, left, lost) = hall.submit(), counts
+    columns |= {"deliveries": handed, "cap": handed + left, "fence": handed + lost}
+    edits = ", ".join(f"{name} = %s" for name in columns)
+    with past_the_triggers() as cursor:
+        cursor.execute(f"UPDATE judging_job SET {edits} WHERE id = %s", [*columns.values(), receipt.job])
+    before = row_of_job(receipt.job)
+
+    job = claimed(box_1)
+    held = row_of_job(receipt.job)
+    report(job)
+
+    leased, reported = told(receipt.job)[-2:]
+    for record, was, left_behind in ((leased, before, held), (reported, held, row_of_job(receipt.job))):
+        row = apply(was, Move(RecordType(record.type), record.job, record.at, record.data, record.n))
+        assert (row, row_digest(row)) == (left_behind, record.after), record.type
+    assert leased.hash == leased.chained(told(receipt.job)[-3].hash)
+    assert reported.hash == reported.chained(leased.hash)
 
 
 def test_the_canonical_columns_in_sql_are_those_in_python():

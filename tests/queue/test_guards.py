@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from typing import Any
 
+import psycopg
 import pytest
 import time_machine
 from django.db import DatabaseError, IntegrityError, connection, connections, transaction
@@ -18,6 +19,7 @@ from tests.locks import until_waiting
 from tests.queue.conftest import OPERATOR, claimed, renew, report, stored
 
 LEASE = "token = gen_random_uuid(), runner_id = gen_random_uuid(), claimed_at = now(), lease_until = now(), granted = 60"
+COUNTS = ("attempt", "cap", "priority", "releases", "refunds", "timeout", "deliveries")
 CLOCK = import_module("runners.migrations.0002_clock").CLOCK
 
 
@@ -26,6 +28,13 @@ def edited(statement: str, *values: Any) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute(statement, values)
+
+
+def named(refused: BaseException) -> tuple[str | None, str | None]:
+    """Which constraint of which table the server says was broken."""
+    cause = refused.__cause__
+    assert isinstance(cause, psycopg.Error)
+    return cause.diag.constraint_name, cause.diag.table_name
 
 
 @pytest.mark.parametrize(
@@ -41,14 +50,45 @@ def edited(statement: str, *values: Any) -> None:
         ("deliveries = 1, fence = 0", "job_counts_hold"),
         ("state = 'superseded', finished_at = now()", "job_superseded_names_its_heir"),
         ("voided_at = now()", "job_voided_was_completed"),
-        ("state = 'lost'", "job_state_known|job_finished_has_time"),
+        ("state = 'lost'", "job_state_known"),
+        ("channel = true", "job_channel_while_running"),
+        ("started_at = now()", "job_channel_while_running"),
+        ("lost = gen_random_uuid()", "job_lost_has_failed"),
+        ("outcome = gen_random_uuid()", "job_outcome_has_sender"),
+        (f"state = 'running', {LEASE}", "job_running_is_delivered"),
+        ("state = 'completed', finished_at = now(), replaced_by = gen_random_uuid()", "job_superseded_names_its_heir"),
+        *(
+            (f"{column} = -1", "job_counts_hold")
+            for column in ("attempt", "cap", "priority", "releases", "refunds", "timeout", "deliveries")
+        ),
+        (f"state = 'running', deliveries = 1, fence = 1, {LEASE.replace('60', '-1')}", "job_counts_hold"),
     ],
 )
 def test_the_database_refuses_a_job_that_cannot_be(hall, edit, constraint):
     receipt = hall.submit()
 
-    with pytest.raises(IntegrityError, match=constraint):
+    with pytest.raises(IntegrityError, match=constraint) as refused:
         edited(f"UPDATE judging_job SET {edit} WHERE id = %s", receipt.job)
+    assert named(refused.value) == (constraint, "judging_job")
+
+
+@pytest.mark.parametrize(
+    ("edit", "constraint"),
+    [
+        ("claimable = false", "thread_claimable_is_free_head"),
+        ("running = gen_random_uuid()", "thread_claimable_is_free_head"),
+        ("head = NULL, head_priority = NULL, head_created_at = NULL", "thread_claimable_is_free_head"),
+        ("head = NULL, claimable = false", "thread_head_whole"),
+        ("head_priority = NULL", "thread_head_whole"),
+        ("head_priority = -1", "thread_head_whole"),
+    ],
+)
+def test_the_database_refuses_a_thread_that_cannot_be(hall, edit, constraint):
+    hall.submit()
+
+    with pytest.raises(IntegrityError, match=constraint) as refused:
+        edited(f"UPDATE judging_thread SET {edit}")
+    assert named(refused.value) == (constraint, "judging_thread")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +96,7 @@ def test_the_database_refuses_a_job_that_cannot_be(hall, edit, constraint):
     [
         (
             f"state = 'running', {LEASE}, deliveries = 1, fence = 1",
-            "job_one_running_per_thread",
+            "job_one_started_per_thread",
         ),
         ("deliveries = 1, fence = 1", "job_one_started_per_thread"),
         ("admitted = true", "job_one_started_per_thread"),
