@@ -30,6 +30,17 @@ def run(statement, *values):
         return cursor.fetchall() if cursor.description else []
 
 
+def test_what_a_claim_writes_has_at_most_one_check_a_table():
+    """Each CHECK is read and compiled anew for each statement that writes: rules of a row belong into its table's one function."""
+    rows = run(
+        "SELECT r.relname, count(c.oid) FROM pg_class r LEFT JOIN pg_constraint c ON c.conrelid = r.oid AND c.contype = 'c'"
+        " WHERE r.relname = ANY(%s) GROUP BY r.relname",
+        ["judging_job", "judging_thread", "judging_delivery", "judging_ledgerrecord"],
+    )
+
+    assert dict(rows) == {"judging_job": 1, "judging_thread": 1, "judging_delivery": 0, "judging_ledgerrecord": 1}
+
+
 def queued(count, *, foreign, pool="default", blocked=False):
     """A queue of `count` in 200 lanes, all of them foreign but the last, whose job is the youngest; the runner of that one."""
     connection.ensure_connection()
