@@ -30,7 +30,10 @@ THREAD_RULES = {
 
 
 def holds(name: str, table: str, rules: dict[str, str]) -> list[str]:
-    """The function and its constraint. All rules are tried together first: each expression is set up in each transaction."""
+    """The function and its constraint. All rules are tried together first: each expression is set up in each transaction.
+
+    A constraint means what it meant when it was made, whatever operators a session puts before PostgreSQL's; so does this.
+    """
     all_of_them = "\n        AND ".join(f"({rule})" for rule in rules.values())
     one_by_one = "\n".join(
         f"""    IF NOT ({rule}) THEN
@@ -39,7 +42,8 @@ def holds(name: str, table: str, rules: dict[str, str]) -> list[str]:
         for broken, rule in rules.items()
     )
     function = f"""
-CREATE FUNCTION judge_{name}(r {table}) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION judge_{name}(r {table}) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+    SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF {all_of_them} THEN
         RETURN true;
@@ -52,13 +56,14 @@ $$;
     return [function, f"ALTER TABLE {table} ADD CONSTRAINT {name} CHECK (judge_{name}({table}))"]
 
 
-# An update, which is nearly all there is, takes the first branch: its conditions and one look into the ledger. The schema
-# is written into the text where 0020 set the search path for each call.
+# An update, which is nearly all there is, takes the first branch: its conditions and one look into the ledger. As in 0020
+# neither a table nor an operator of a session's own deceives it.
 GUARD = """
 DO $outer$
 BEGIN
     EXECUTE format($text$
-CREATE OR REPLACE FUNCTION judge_job_needs_record() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION judge_job_needs_record() RETURNS trigger LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         IF NEW.n <= OLD.n OR NEW.id <> OLD.id OR NEW.thread_id <> OLD.thread_id THEN
@@ -76,8 +81,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END
-$$;
-ALTER FUNCTION judge_job_needs_record() RESET search_path
+$$
 $text$, current_schema());
 END
 $outer$;

@@ -163,6 +163,33 @@ def test_a_table_that_hides_the_ledger_lets_no_job_change(application):
     equal()
 
 
+@pytest.fixture
+def agreeable(application):
+    """A schema of the application's own, first in its session, where any two numbers are equal and none is below another."""
+    with connection.cursor() as cursor:
+        cursor.execute("RESET ROLE; CREATE SCHEMA agreeable AUTHORIZATION assize_application; SET ROLE assize_application")
+        for kind in ("bigint", "integer"):
+            for name, answer in (("=", "true"), ("<=", "false")):
+                function = f"agreeable.{kind}_{answer}"
+                cursor.execute(f"CREATE FUNCTION {function}({kind}, {kind}) RETURNS boolean LANGUAGE sql AS 'SELECT {answer}'")
+                cursor.execute(f"CREATE OPERATOR agreeable.{name} (LEFTARG = {kind}, RIGHTARG = {kind}, FUNCTION = {function})")
+        cursor.execute("SET search_path = agreeable, pg_catalog, public")
+    yield application
+    with connection.cursor() as cursor:
+        cursor.execute("RESET search_path")
+
+
+def test_operators_of_ones_own_let_no_job_change(agreeable):
+    """The triggers and rules mean what PostgreSQL means, whatever a session puts before it."""
+    with refused(NEEDS_RECORD), connection.cursor() as cursor:
+        cursor.execute("UPDATE judging_job SET reason = 'because'")
+
+
+def test_operators_of_ones_own_let_no_rule_of_a_row_be_broken(agreeable):
+    with refused("23514"), connection.cursor() as cursor:
+        cursor.execute("UPDATE judging_thread SET head_priority = NULL WHERE head IS NOT NULL")
+
+
 def test_records_that_the_role_of_the_application_invents_are_named(application):
     """It may insert: what it inserts must still follow from what was there."""
     thread = application.judged.thread_id
