@@ -1,7 +1,7 @@
 """What a row must be, in one constraint a table; and a guard of the ledger that looks once.
 
 PostgreSQL reads every CHECK from its stored text and compiles it anew for each statement that writes: the 23 of a job
-were a third of the time of a claim. A function is compiled once a connection, so each table's rules are one constraint
+were more than half of the time of its update. A function is compiled once a connection, so each table's rules are one constraint
 that calls one. It names the rule that is broken, as if each were a constraint of its own.
 """
 

@@ -21,7 +21,8 @@ LOOK = "t.id, t.n, t.tail, t.last_at, t.head, l.problem_type, l.config"
 # for it may have to wait: each one after it sees all that was committed meanwhile, maintenance and routes too.
 # Then the oldest of the 16 oldest claimable threads whose lane fits and whose row nobody holds: strict order, almost
 # always enough. Each part of that statement needs what the one before it found, so it is done in this order and no
-# further than the first that fits: the lane is looked at before the thread is locked, and no foreign work ever is.
+# further than the first that fits: the lane is looked at before the thread is locked, and no foreign work ever is. OFFSET
+# 0 keeps the planner from making a join of the lanes, which would read all of them.
 # Only then it is asked why there was nothing, and the head of each eligible active lane is looked at: the cost grows
 # with the work this runner may take and never with the work it may not. Lapsed leases come last.
 DECLARE = """
@@ -115,8 +116,8 @@ def at(moment: str) -> str:
     return before.INSTANT.format(moment)
 
 
-# A job's canonical form: the columns in the order of their names, as `judge_canonical`, but for those whose value the
-# move or the table's rules fix. A queued job has neither outcome nor heir nor end; a running one that is reported has
+# A job's canonical form: the columns in the order of their names (judging.records), but for those whose value the move
+# or the table's rules fix. A queued job has neither outcome nor heir nor end; a running one that is reported has
 # no outcome, for the look asks for none.
 CLAIMED = f"""format(
         '{{"admitted":%s,"attempt":%s,"cap":%s,"channel":%s,"claimed_at":"%s","closed_at_seq":%s,"created_at":"%s","deliveries":%s,"fence":%s,'

@@ -57,10 +57,7 @@ def named(refused: BaseException) -> tuple[str | None, str | None]:
         ("outcome = gen_random_uuid()", "job_outcome_has_sender"),
         (f"state = 'running', {LEASE}", "job_running_is_delivered"),
         ("state = 'completed', finished_at = now(), replaced_by = gen_random_uuid()", "job_superseded_names_its_heir"),
-        *(
-            (f"{column} = -1", "job_counts_hold")
-            for column in ("attempt", "cap", "priority", "releases", "refunds", "timeout", "deliveries")
-        ),
+        *((f"{column} = -1", "job_counts_hold") for column in COUNTS),
         (f"state = 'running', deliveries = 1, fence = 1, {LEASE.replace('60', '-1')}", "job_counts_hold"),
     ],
 )
