@@ -22,6 +22,7 @@ from judging.rows import Illegal, JobRow, Move, Scalar, apply, column_of
 from judging.rules import displaced_on_return, head_of
 from judging.states import FINISHED, JobState, RecordType
 from judging.wake import Event, Judged, Work, announce
+from runners.prepared import prepared_cursor
 
 _JOB = [column_of(name) for name in JobRow._fields]
 _THREAD = ["id", "organization", "lane_id", "n", "tail", "last_at", "head", "claimable"]
@@ -162,7 +163,7 @@ def _job(values: Sequence[Any]) -> JobRow:
 
 
 def _hold(thread: UUID | None, job: UUID | None, *, skip_locked: bool) -> Hold | None:
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(HOLD, [thread, job, skip_locked])
         return read(cursor.fetchall())
 
@@ -188,7 +189,7 @@ def hold_jobs_unless_locked(jobs: Sequence[UUID]) -> list[tuple[UUID, Hold]]:
 
     Nothing is waited for, so two that hold many at once do not lock each other out.
     """
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(HOLD_EACH, [list(jobs)])
         rows = cursor.fetchall()
     threads: dict[UUID, list[Sequence[Any]]] = {}

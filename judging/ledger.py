@@ -13,12 +13,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from judging.records import NO_ROW, VERSION, Record, instant, row_digest, row_document
 from judging.rows import JobRow, Move, column_of
 from judging.rules import Head
 from judging.states import RecordType
+from runners.prepared import prepared_cursor
 
 Documents = Sequence[object]
 
@@ -104,7 +103,7 @@ def append_all(outcomes: Sequence[Outcome]) -> list[Route]:
 
 
 def _run(statement: str, values: Sequence[Any]) -> list[Route | None]:
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(statement, values)
         rows = cursor.fetchall()
     return [Route(problem_type, external, frozenset(pools)) if fresh else None for fresh, problem_type, external, pools in rows]

@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 from django.utils.text import slugify
 
 from runners import keys
 from runners.clock import Clock
 from runners.errors import Unauthenticated
 from runners.models import ChannelKey, Runner, RunnerState, Transport
+from runners.prepared import prepared_cursor
 from runners.tags import clean_tags, note_pools
 
 RANDOM_LENGTH = 30
@@ -116,7 +116,7 @@ def caller(text: str, named: str) -> Caller:
 
 def count_attempt(who: Caller) -> bool:
     """Count a connection; whether it is still within the minute's number."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_ATTEMPT, [str(_MINUTE), str(_MINUTE), who.digest])
         row = cursor.fetchone()
     return row is not None and row[0] <= settings.LIMITS.channel_attempts
@@ -124,7 +124,7 @@ def count_attempt(who: Caller) -> bool:
 
 def standing(who: Caller) -> Standing | None:
     """How the key stands now; None when it opens nothing any more: revoked, replaced, forgotten."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_STANDING, [str(settings.LIMITS.seen_every), who.digest, who.runner])
         row = cursor.fetchone()
     return Standing(*row) if row else None

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import connection
 
 from runners.models import Runner
+from runners.prepared import prepared_cursor
 
 # A runner on the channel that fetches its files over REST is still on the channel. Who was not seen for so long that
 # it counts as gone is connected anew.
@@ -33,5 +33,5 @@ class Bearer:
 def seen(who: Bearer, *, address: str | None) -> None:
     """Note that a runner spoke, at most once a period, so that chatter costs no writes."""
     if who.unseen is None or who.unseen >= settings.LIMITS.seen_every:
-        with connection.cursor() as cursor:
+        with prepared_cursor() as cursor:
             cursor.execute(_SEEN, {"within": str(settings.LIMITS.connected_within), "address": address, "runner": who.runner.id})

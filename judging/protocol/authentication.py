@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -17,6 +16,7 @@ from judging.errors import Unauthenticated
 from runners import keys
 from runners.errors import RunnerNotApproved
 from runners.models import Runner, RunnerState
+from runners.prepared import prepared_cursor
 from runners.presence import Bearer, seen
 
 STANDING = "SELECT level, reason, runner, problem_types, external, tags, state, remaining, unseen FROM judge_standing(%s)"
@@ -37,7 +37,7 @@ def standing(request: Request) -> Standing:
     """What must be known before a runner's call is looked at, in one question, asked once a request."""
     kept: Standing | None = getattr(request, "standing", None)
     if kept is None:
-        with connection.cursor() as cursor:
+        with prepared_cursor() as cursor:
             cursor.execute(STANDING, [keys.digest(_bearer_text(request))])
             level, reason, *runner, remaining, unseen = cursor.fetchone()
         found = runner[0] is not None

@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 
 from judging.durable import one_statement, one_transaction
 from judging.errors import RunnerNotApproved
@@ -19,6 +18,7 @@ from judging.queue.reap import expire_running
 from judging.rows import JobRow, row_of
 from judging.rules import granted_lease
 from judging.states import Cause, RecordType
+from runners.prepared import prepared_cursor
 
 CLAIM = "SELECT * FROM judge_claim(%s, %s, %s)"
 """Pick, lease, record, delivery and what travels with the job: one statement, which is its own transaction."""
@@ -97,7 +97,7 @@ def _claim(runner: UUID, terms: Terms) -> ClaimedJob | Nothing:
 
 def _look(runner: UUID, terms: Terms) -> ClaimedJob | Nothing | None:
     """One look at the queue; None when something stands in the way that must be tidied first."""
-    with one_statement(), connection.cursor() as cursor:
+    with one_statement(), prepared_cursor() as cursor:
         cursor.execute(CLAIM, [runner, terms.granted, terms.channel])
         answer, *columns = cursor.fetchone()
     if answer == "unapproved":
@@ -111,7 +111,7 @@ def _tidy(runner: UUID) -> None:
     By the reaper's own function, so that recovery does not wait for cron. What was in the way may be gone by now: the
     pick is made again, under the lock, and nothing is done to what may be taken.
     """
-    with one_transaction(), connection.cursor() as cursor:
+    with one_transaction(), prepared_cursor() as cursor:
         cursor.execute(TIDY, [runner])
         rows: Sequence[Sequence[Any]] = cursor.fetchall()
         held, answer = read(rows), rows[0][-1]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 
 from judging.durable import one_statement
 from judging.errors import LeaseMalformed, LeaseStale, Refusal, VerdictMissing, VerdictTooLong
@@ -14,7 +13,7 @@ from judging.hold import Hold
 from judging.models import Result
 from judging.queue.attach import attach_held
 from judging.queue.renew import hear
-from judging.queue.result import Report, data_of, documents_of, result_of, store
+from judging.queue.result import Report, data_of, documents_of, result_of, store, stored_score
 from judging.records import canonical
 from judging.refused import hold_by_lease
 from judging.rows import JobRow
@@ -22,6 +21,7 @@ from judging.states import OPEN, Cause, JobState, RecordType
 from judging.text import cut, storable
 from judging.wake import Judged, Work, announce
 from runners.keys import new_id
+from runners.prepared import prepared_cursor
 
 AT_ONCE = f"SELECT * FROM judge_report({', '.join(['%s'] * 12)})"
 """The gate, the result, its record and the thread's next head: one statement, which is its own transaction."""
@@ -87,8 +87,9 @@ def _at_once(job: UUID, said: Report, *, token: UUID | None, runner: UUID) -> Re
         return None
     result, documents = new_id(), documents_of(said)
     data = data_of(said, token=token, result=result, verdict=verdict, judged=True, reason=None)
-    values = [job, token, runner, result, verdict, said.score, said.max_score, *documents, canonical(data).decode()]
-    with one_statement(), connection.cursor() as cursor:
+    scores = stored_score(said.score), stored_score(said.max_score)
+    values = [job, token, runner, result, verdict, *scores, *documents, canonical(data).decode()]
+    with one_statement(), prepared_cursor() as cursor:
         cursor.execute(AT_ONCE, values)
         answer, submission, fresh, problem_type, external, pools = cursor.fetchone()
     if answer != "taken":

@@ -44,8 +44,8 @@ def data_of(said: Report, *, token: UUID, result: UUID, verdict: str, judged: bo
         "reason": reason,
         "result": str(result),
         "verdict": verdict,
-        "score": _score(said.score) if judged else None,
-        "max_score": _score(said.max_score) if judged else None,
+        "score": _written(said.score) if judged else None,
+        "max_score": _written(said.max_score) if judged else None,
         "documents": documents_digest(*documents_of(said)),
     }
 
@@ -55,9 +55,14 @@ def documents_of(said: Report) -> tuple[str, str, str, str]:
     return cut(storable(said.failure_reason), settings.LIMITS.reason_bytes), storable(said.runner_version), said.extra, said.props
 
 
-def _score(value: float | None) -> str | None:
-    """A score as the ledger writes it: its shortest exact text. There is no negative zero: the database keeps none."""
-    return None if value is None else repr(float(value) + 0.0)
+def stored_score(value: float | None) -> float | None:
+    """A score as it is stored: there is no negative zero, which is equal to zero and written otherwise."""
+    return None if value is None else float(value) + 0.0
+
+
+def _written(score: float | None) -> str | None:
+    """A score as the ledger writes it: its shortest exact text."""
+    return None if score is None else repr(stored_score(score))
 
 
 def result_of(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
@@ -73,8 +78,8 @@ def result_of(held: Hold, row: JobRow, said: Report, *, verdict: str) -> Result:
         attempt=row.attempt,
         runner_id=row.runner,
         verdict=verdict,
-        score=said.score if judged else None,
-        max_score=said.max_score if judged else None,
+        score=stored_score(said.score) if judged else None,
+        max_score=stored_score(said.max_score) if judged else None,
         infrastructure_failure=said.infrastructure_failure,
         failure_reason=failure_reason,
         runner_version=runner_version,
