@@ -297,7 +297,7 @@ def _over(function: str) -> str:
 
 
 class Migration(migrations.Migration):
-    """The functions; `judge_canonical` stays for whoever wants any row's form, and for a process of the version before."""
+    """The functions; `judge_canonical` has no caller left (0023)."""
 
     dependencies = [("judging", "0021_rows_hold")]
 

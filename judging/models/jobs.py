@@ -85,7 +85,7 @@ class Job(models.Model):
                 condition=Q(state=JobState.QUEUED, urgent=True, deliveries=0, admitted=False),
             ),
             models.UniqueConstraint(name="job_attempt_once", fields=["submission", "attempt"]),
-            models.UniqueConstraint(name="job_token_once", fields=["token"]),
+            models.UniqueConstraint(name="job_token_once", fields=["token"], condition=Q(token__isnull=False)),
         ]
         indexes = [
             models.Index(name="job_deadline", fields=["lease_until"], condition=Q(state=JobState.RUNNING)),

@@ -1,12 +1,9 @@
 """What the database's own functions write of a move is, byte for byte, what the rules in Python say of it."""
 
-import json
 from datetime import UTC, datetime
-from importlib import import_module
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +11,7 @@ from judging import queue
 from judging.models import Job, LedgerRecord, Thread
 from judging.queue import ClaimedJob, Report
 from judging.queue.report import _at_once
-from judging.records import COLUMNS, Record, RowText, row_digest, row_document
+from judging.records import Record, row_digest
 from judging.rows import JobRow, Move, apply, column_of
 from judging.rules import Head, head_of
 from judging.states import JobState, RecordType
@@ -26,31 +23,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 BEGIN, END = datetime.fromisoformat("1970-01-01"), datetime.fromisoformat("9999-12-31")
 MOMENTS = st.datetimes(BEGIN, END, timezones=st.just(UTC))
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
-KINDS = {
-    "UUID": st.uuids(),
-    "int": st.integers(0, 32767),
-    "bool": st.booleans(),
-    "datetime": MOMENTS,
-    "str": TEXTS,
-    "JobState": st.sampled_from(list(JobState)),
-}
-
-
-def values(hint: str):
-    """Whatever a column of this type may hold."""
-    first, _, rest = hint.partition(" | ")
-    return st.none() | KINDS[first] if rest else KINDS[first]
-
-
-ROWS = st.builds(JobRow, **{name: values(hint.__forward_arg__) for name, hint in JobRow.__annotations__.items()})
-
-
-def in_sql(row: JobRow) -> str:
-    """The row's canonical form as the database writes it."""
-    document = {column_of(name): value for name, value in row_document(row).items()}
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT judge_canonical(jsonb_populate_record(NULL::judging_job, %s))", [json.dumps(document)])
-        return cursor.fetchone()[0]
 
 
 def told(job) -> list[Record]:
@@ -80,12 +52,6 @@ def by_the_rules(records: list[Record]) -> None:
 def vars_of(head: Head) -> tuple[object, ...]:
     """A head's values as its thread's columns hold them."""
     return (head.job, head.priority, head.created_at, head.running)
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(ROWS)
-def test_a_row_is_written_in_sql_as_in_python(row):
-    assert in_sql(row) == f"{{{','.join(RowText.of(row).members)}}}"
 
 
 NUMBERS = st.integers(0, 32767)
@@ -126,13 +92,6 @@ def test_whatever_a_job_holds_its_lease_and_its_report_are_written_by_the_rules(
         assert (row, row_digest(row)) == (left_behind, record.after), record.type
     assert leased.hash == leased.chained(told(receipt.job)[-3].hash)
     assert reported.hash == reported.chained(leased.hash)
-
-
-def test_the_canonical_columns_in_sql_are_those_in_python():
-    written = import_module("judging.migrations.0016_claim_at_once").COLUMNS
-
-    assert tuple(written) == COLUMNS
-    assert {name: column for name, (column, _) in written.items()} == {name: column_of(name) for name in COLUMNS}
 
 
 def test_a_lease_is_written_by_the_rules(hall, box_1):
