@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import cycle
 from typing import Any
 from uuid import UUID
 
@@ -31,16 +32,20 @@ UPDATE judging_thread t SET claimable = false, running = t.head WHERE t.id = (SE
 LOCK = "SELECT 1 FROM {} ORDER BY {} LIMIT {} FOR UPDATE"
 LANES = 100
 LOCKED = 1000
+CREW = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A queue of one depth: half of it in the lanes `first`, and behind it the other half, mostly in `mine`."""
+    """A queue of one depth: half of it in the lanes `first`, and behind it the other half, mostly in `mine`.
+
+    Each client is the next of the `crew`, round and round: two calls of one machine would wait for each other.
+    """
 
     address: str
     straight: Connection
     into: Library
-    runner: UUID
+    crew: Iterator[UUID]
     depth: int
 
     @property
@@ -139,7 +144,8 @@ def _stage(address: str, straight: Connection, depth: int) -> Stage:
     straight.execute("SET session_replication_role = origin")
     straight.execute(floor.TABLE)
     straight.execute(floor.FILL, [depth])
-    stage = Stage(address, straight, load.library(lanes=2 * LANES), load.machines(1)[0].id, depth)
+    crew = cycle([machine.id for machine in load.machines(CREW)])
+    stage = Stage(address, straight, load.library(lanes=2 * LANES), crew, depth)
     fill(straight, stage.into, depth // 2, lanes=stage.first, start=f"2020-01-01 00:00:00.{depth:07}")
     deep = [lane for other in stage.behind for lane in (stage.behind[0], other)]
     fill(straight, stage.into, depth - depth // 2, lanes=deep, start=f"2021-01-01 00:00:00.{depth:07}")
@@ -153,8 +159,8 @@ def _figures(stage: Stage, case: str, clients: int, most: float, size: Size) -> 
     spent: list[float] = []
     statements: list[float] = []
 
-    def taking(statement: str, values: list[Any]) -> float:
-        took = at_once(_straight(stage, statement, values), clients=clients, times=times)
+    def taking(statement: str, *, whose: bool) -> float:
+        took = at_once(_straight(stage, statement, whose=whose), clients=clients, times=times)
         stage.put_back()
         return took * 1000
 
@@ -165,7 +171,7 @@ def _figures(stage: Stage, case: str, clients: int, most: float, size: Size) -> 
         stage.restock(clients * (WARM + times))
         return took * 1000
 
-    bare, pick, claim = in_turn(lambda: taking(floor.FLOOR, []), lambda: taking(PICK, [stage.runner]), claiming, rounds=size.rounds)
+    bare, pick, claim = in_turn(lambda: taking(floor.FLOOR, whose=False), lambda: taking(PICK, whose=True), claiming, rounds=size.rounds)
     figure = Figure("claims", f"{case}: pick", "ms", pick, bare, ratio(pick, bare), most=most)
     inside = Spread.of(statements)
     yield figure
@@ -173,11 +179,15 @@ def _figures(stage: Stage, case: str, clients: int, most: float, size: Size) -> 
     yield replace(figure, case=f"{case}: claim", ours=claim, ratio=ratio(claim, bare), most=None)
 
 
-def _straight(stage: Stage, statement: str, values: list[Any]) -> Client:
-    """A client with a connection of its own that runs one prepared statement, which must find something."""
+def _straight(stage: Stage, statement: str, *, whose: bool) -> Client:
+    """A client with a connection of its own that runs one prepared statement, which must find something.
+
+    `whose`: the statement is told which runner asks.
+    """
 
     @contextmanager
     def client() -> Iterator[Callable[[], object]]:
+        values = [next(stage.crew)] if whose else []
         with direct(stage.address) as mine:
 
             def act() -> None:
@@ -199,8 +209,10 @@ def _claimer(stage: Stage, spent: list[float]) -> Iterator[Callable[[], object]]
         finally:
             spent.append(time.perf_counter() - began)
 
+    runner = next(stage.crew)
+
     def act() -> None:
-        assert isinstance(queue.claim(stage.runner), queue.ClaimedJob), "the queue ran dry"
+        assert isinstance(queue.claim(runner), queue.ClaimedJob), "the queue ran dry"
 
     connection.ensure_connection()
     with connection.execute_wrapper(timed):
