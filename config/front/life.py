@@ -21,7 +21,7 @@ from config.front.bridge import Wsgi
 from config.front.exchange import LONG_AT_ONCE
 from config.front.parking import Parking
 from config.front.pools import Pools, run_verb
-from judging.wake import Hub, Listener, attach
+from judging.wake import Hub, Listener, attach, take_turns
 
 # A name for operators to see, and a vanished server noticed within half a minute though nothing is asked of it.
 LISTENING = {"application_name": "assize listener", "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
@@ -52,6 +52,7 @@ class Life:
     def begin(self) -> None:
         """Listen to the other processes and to the signals that end this one."""
         settle()
+        take_turns()
         attach(self.hub)
         self.listener.start()
         _heed(lambda: self.hub.loop.call_soon_threadsafe(self.hub.stop))

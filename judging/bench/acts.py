@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from judging.bench.server import Server, serving
 from judging.bench.size import Size
 from judging.bench.waits import CLAIM, Hall, submit_to
 from judging.bench.wire import Wire
-from judging.wake import Hub, Listener, attach
+from judging.wake import Hub, Listener, attach, take_turns
 
 _HOUR = timedelta(hours=1)
 AUDITED_A_SECOND = 20_000.0
@@ -100,6 +101,8 @@ def _room(address: str) -> Iterator[None]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
+    before = sys.getswitchinterval()
+    take_turns()
     hub = Hub(loop)
     listener = Listener(hub, lambda: {"conninfo": address})
     loop.call_soon_threadsafe(listener.start)
@@ -112,6 +115,7 @@ def _room(address: str) -> Iterator[None]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(5)
         loop.close()
+        sys.setswitchinterval(before)
 
 
 def reaper(address: str, size: Size) -> Iterator[Figure]:

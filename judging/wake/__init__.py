@@ -10,6 +10,7 @@ hub        the waiting room of one server process
 listener   its connection to the other processes
 announcing what a transaction calls
 passing_by PURE when to look again for what was in other hands
+turns      how the threads of a server process share its interpreter
 """
 
 from judging.wake.announcing import announce, attach
@@ -17,6 +18,7 @@ from judging.wake.hub import Cause, Hub, Waiter
 from judging.wake.listener import Listener
 from judging.wake.passing_by import soon
 from judging.wake.topics import Concerns, Event, Everyone, Fits, Judged, Look, Work
+from judging.wake.turns import take_turns
 
 __all__ = [
     "Cause",
@@ -33,4 +35,5 @@ __all__ = [
     "announce",
     "attach",
     "soon",
+    "take_turns",
 ]

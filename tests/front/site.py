@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+import sys
 import time
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -153,6 +154,11 @@ def slow(request: HttpRequest) -> HttpResponse:
     return HttpResponse("done")
 
 
+def turn(request: HttpRequest) -> HttpResponse:
+    """How long one thread may keep the interpreter from the others."""
+    return JsonResponse({"seconds": sys.getswitchinterval()})
+
+
 def sweep_if_due(every: timedelta) -> None:
     """The ticker's verb."""
     _count("sweeps")
@@ -181,6 +187,7 @@ urlpatterns = [
     path("close", close),
     path("echo/<path:rest>", lambda request, rest: echo(request)),
     path("slow", slow),
+    path("turn", turn),
 ]
 
 application = Front(get_wsgi_application(), sweep="tests.front.site.sweep_if_due", undo="tests.front.site.undo_handout")
