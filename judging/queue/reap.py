@@ -29,7 +29,7 @@ from runners.models import Runner, RunnerState
 log = structlog.get_logger()
 TOGETHER = 10
 """How many threads a sweep holds at once: a runner's own call may have to wait for all of them to be written."""
-REST = 0.3
+REST = 0.2
 """How long it rests after each, by how long that took: ten thousand leases that lapse together must not stop the claims."""
 _DUE = """
 INSERT INTO judging_installation AS i (id, level, reason, external_judging, last_sweep_at, last_sweep)
