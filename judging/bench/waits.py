@@ -31,7 +31,7 @@ TOGETHER_AGAIN = 2000
 """So many must be parked again within five seconds when a server was restarted."""
 _LOOKS_A_SECOND = 200
 """No server here is slower; for the raw handler, which looks for nobody, it is only awaited."""
-LOOKED = "SELECT count(*) FROM runners_runner WHERE last_seen_at IS NOT NULL"
+UNSEEN = "SELECT 1 FROM runners_runner WHERE last_seen_at IS NULL LIMIT 1"
 OPEN = """
 SELECT count(*), count(*) FILTER (WHERE state <> 'idle') FROM pg_stat_activity
 WHERE datname = current_database() AND application_name LIKE 'assize%'
@@ -120,7 +120,7 @@ async def _session(
     hall, before, began = Hall(), server.kilobytes, time.monotonic()
     tasks = await _park(hall, server, crew)
     facts: dict[str, float] = {}
-    while straight.execute(LOOKED).fetchone() != (len(crew),) and time.monotonic() < began + len(crew) / _LOOKS_A_SECOND:
+    while straight.execute(UNSEEN).fetchone() is not None and time.monotonic() < began + len(crew) / _LOOKS_A_SECOND:
         await asyncio.sleep(0.02)
     facts["seconds until all had looked"] = time.monotonic() - began
     await asyncio.sleep(1)

@@ -20,9 +20,10 @@ from judging.wake.topics import Concerns, Event, Everyone, Fits, Judged, Work
 
 logger = logging.getLogger(__name__)
 
-# A wake can be lost with the process that owed it, so every parked wait looks again by itself (performance.md §4).
+# A wake can be lost with the process that owed it, so every parked wait looks again by itself (performance.md §4). A crowd
+# that parked together, as after a restart, does so over a whole minute: within twenty seconds ten thousand are 500 looks a second.
 FALLBACK_SECONDS = (20.0, 40.0)
-CROWDED_FALLBACK_SECONDS = (50.0, 70.0)
+CROWDED_FALLBACK_SECONDS = (30.0, 90.0)
 CROWD = 3000
 
 # How long announcements are gathered before they are told to the other processes: a NOTIFY for each transaction
