@@ -167,15 +167,18 @@ def test_a_parked_wait_looks_again_by_itself(monkeypatch):
     scenario()
 
 
-def test_a_crowd_looks_again_less_often(monkeypatch):
+def test_a_crowd_looks_again_less_often_and_over_a_whole_minute(monkeypatch):
     monkeypatch.setattr(hub, "CROWD", 1)
+    monkeypatch.setattr(hub.random, "uniform", lambda least, most: (least, most))
 
     @in_a_hub
     async def scenario(room):
-        assert 20 <= room.fallback() <= 40
+        assert room.fallback() == (20, 40)
         for _ in range(2):
-            await parked(room)
-        assert room.fallback() >= 50
+            room.index.park(object(), A, since=0)
+        least, most = room.fallback()
+        assert (least + most) / 2 == 60
+        assert most - least >= 60
 
     scenario()
 
