@@ -206,8 +206,8 @@ def _database(url: str) -> dict[str, Any]:
         "OPTIONS": {
             "pool": _pool(),
             "application_name": "assize",
-            # What every call of a runner asks is parsed once a connection (runners.prepared). A pooler in transaction mode
-            # lends another server's connection each time, which knows nothing of it.
+            # What every call of a runner asks is parsed once a connection (runners.prepared); any number allows it, 5 is
+            # psycopg's own. A pooler in transaction mode lends another server connection each time, which knows nothing of it.
             "prepare_threshold": None if _flag("ASSIZE_DB_POOLER") else 5,
             "options": " ".join([_bounds(), str(given.pop("options", ""))]).strip(),
             **given,

@@ -13,6 +13,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
 from judging.records import NO_ROW, VERSION, Record, instant, row_digest, row_document
 from judging.rows import JobRow, Move, column_of
 from judging.rules import Head
@@ -92,20 +95,22 @@ def append(outcome: Outcome, *, beside: Sequence[Beside] = ()) -> Route | None:
     # Statements beside ride along as writing CTEs, which PostgreSQL runs to their end whether or not they are read.
     riders = ", ".join(f"beside_{place} AS ({one.sql})" for place, one in enumerate(beside))
     ridden = [value for one in beside for value in one.values]
-    [route] = _run(f"WITH {riders} {WRITE}" if riders else WRITE, [*ridden, *outcome.values()])
+    with prepared_cursor() as cursor:
+        [route] = _run(cursor, f"WITH {riders} {WRITE}" if riders else WRITE, [*ridden, *outcome.values()])
     return route
 
 
 def append_all(outcomes: Sequence[Outcome]) -> list[Route]:
     """As append, for several threads in one round trip: all of it is written, or nothing. The routes there are."""
-    routes = _run(" UNION ALL ".join([WRITE] * len(outcomes)), [value for one in outcomes for value in one.values()])
+    # Not prepared: there are ten lengths, and each as often as values may be missing.
+    with connection.cursor() as cursor:
+        routes = _run(cursor, " UNION ALL ".join([WRITE] * len(outcomes)), [value for one in outcomes for value in one.values()])
     return [route for route in routes if route is not None]
 
 
-def _run(statement: str, values: Sequence[Any]) -> list[Route | None]:
-    with prepared_cursor() as cursor:
-        cursor.execute(statement, values)
-        rows = cursor.fetchall()
+def _run(cursor: CursorWrapper, statement: str, values: Sequence[Any]) -> list[Route | None]:
+    cursor.execute(statement, values)
+    rows = cursor.fetchall()
     return [Route(problem_type, external, frozenset(pools)) if fresh else None for fresh, problem_type, external, pools in rows]
 
 

@@ -15,7 +15,7 @@ from judging.rows import JobRow, column_of
 
 Rows = Sequence[tuple[Any, ...]]
 _NO_THREAD = UUID(int=0)
-"""Under which rows stand that belong to no thread at all: the database's constraints forbid them."""
+"""Under which rows stand that belong to no thread at all: a delivery without a job, which only the audit of everything looks for."""
 _IDS = [place for place, (_, kind) in enumerate(get_type_hints(JobRow).items()) if UUID in (kind, *get_args(kind))]
 _COLUMNS = [f"j.{column_of(name)}" for name in JobRow._fields]
 _JOB = ", ".join(f"uuid_send({column})" if place in _IDS else column for place, column in enumerate(_COLUMNS))

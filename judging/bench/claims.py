@@ -33,13 +33,14 @@ LOCK = "SELECT 1 FROM {} ORDER BY {} LIMIT {} FOR UPDATE"
 LANES = 100
 LOCKED = 1000
 CREW = 64
+"""More than there are clients at most, so that no two are one machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A queue of one depth: half of it in the lanes `first`, and behind it the other half, mostly in `mine`.
 
-    Each client is the next of the `crew`, round and round: two calls of one machine would wait for each other.
+    Each client is the next of the `crew`, round and round: two calls of one machine would mark the same row in turn.
     """
 
     address: str

@@ -32,7 +32,8 @@ THREAD_RULES = {
 def holds(name: str, table: str, rules: dict[str, str]) -> list[str]:
     """The function and its constraint. All rules are tried together first: each expression is set up in each transaction.
 
-    A constraint means what it meant when it was made, whatever operators a session puts before PostgreSQL's; so does this.
+    A constraint means what it meant when it was made, whatever operators a session puts before PostgreSQL's; so does this. A rule that
+    is neither true nor false is refused, as by no CHECK: then the table's constraint is the one that is named.
     """
     all_of_them = "\n        AND ".join(f"({rule})" for rule in rules.values())
     one_by_one = "\n".join(

@@ -297,7 +297,7 @@ def _over(function: str) -> str:
 
 
 class Migration(migrations.Migration):
-    """The functions; `judge_canonical` has no caller left (0023)."""
+    """The functions; what these no longer call goes in 0023."""
 
     dependencies = [("judging", "0021_rows_hold")]
 

@@ -110,8 +110,8 @@ class Delivery(models.Model):
     """One hand-out of a job to a runner; its id is the lease token. Kept as evidence after it ended.
 
     `runner` has no constraint in the database: a forgotten runner's history stays. Nor has `job`: it would cost every
-    claim a look, and the audit compares each delivery with the ledger. `ending` is the type of the ledger record that
-    ended it.
+    claim a look, and the audit of everything compares each delivery with the ledger. `ending` is the type of the ledger
+    record that ended it.
     """
 
     token = models.UUIDField(primary_key=True, editable=False)

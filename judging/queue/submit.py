@@ -30,8 +30,10 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class NewSubmission:
-    """What is to be judged. `thread_key` is the grain's natural key, None for one thread a submission.
+    """What is to be judged.
 
+    `thread_key` is the grain's natural key within the lane, None for one thread a submission: all work of a thread is
+    routed, and described to its runner, by its one lane.
     `scope` keeps idempotency keys of different authors apart. `props` is compact JSON or empty. `at_most` is how many
     submissions its author may have in this lane, deleted ones not counted; None: no limit.
     """
@@ -140,7 +142,9 @@ def _thread(new: NewSubmission) -> UUID:
     fresh = Thread(organization=new.organization, key=key, lane_id=new.lane)
     if new.thread_key is not None:
         Thread.objects.bulk_create([fresh], ignore_conflicts=True)
-        return Thread.objects.values_list("id", flat=True).get(organization=new.organization, key=key)
+        found, lane = Thread.objects.values_list("id", "lane").get(organization=new.organization, key=key)
+        assert lane == new.lane, "a thread's work is of one lane"
+        return found
     fresh.save(force_insert=True)
     return fresh.id
 

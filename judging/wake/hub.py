@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Iterable
 from concurrent.futures import Future
 from enum import Enum
+from random import uniform
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
@@ -95,7 +95,7 @@ class Hub:
         waiters = self.index.everyone()
         spread = min(seconds, len(waiters) * SPREAD_A_WAITER * seconds / SPREAD_SECONDS)
         for waiter in waiters:
-            waiter.hurry(random.uniform(0, spread))
+            waiter.hurry(uniform(0, spread))
 
     def pass_on(self, work: Work) -> None:
         """Wake the next who could use what the last one left."""
@@ -104,7 +104,7 @@ class Hub:
 
     def fallback(self) -> float:
         """Seconds until a wait that starts now looks again unasked."""
-        return random.uniform(*(CROWDED_FALLBACK_SECONDS if len(self.index) > CROWD else FALLBACK_SECONDS))
+        return uniform(*(CROWDED_FALLBACK_SECONDS if len(self.index) > CROWD else FALLBACK_SECONDS))
 
     def stop(self) -> None:
         """End every wait: those parked answer at once, those looking after their look."""

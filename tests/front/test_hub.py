@@ -169,7 +169,7 @@ def test_a_parked_wait_looks_again_by_itself(monkeypatch):
 
 def test_a_crowd_looks_again_less_often_and_over_a_whole_minute(monkeypatch):
     monkeypatch.setattr(hub, "CROWD", 1)
-    monkeypatch.setattr(hub.random, "uniform", lambda least, most: (least, most))
+    monkeypatch.setattr(hub, "uniform", lambda least, most: (least, most))
 
     @in_a_hub
     async def scenario(room):

@@ -469,7 +469,10 @@ def test_an_empty_text_is_not_nothing(past, column):
 
 
 def test_a_delivery_of_a_job_that_never_was_is_told(past):
-    damage("UPDATE judging_delivery SET job_id = %s WHERE job_id = %s AND fence = 1", past.judged.thread_id, past.judged.id)
+    # No damage: the application's role may do this.
+    with connection.cursor() as cursor:
+        values = [past.judged.thread_id, past.judged.id]
+        cursor.execute("UPDATE judging_delivery SET job_id = %s WHERE job_id = %s AND fence = 1", values)
 
     found = {(each.place.job, each.words) for each in audit().divergences}
 

@@ -1,10 +1,13 @@
 """What every call of a runner asks is parsed once a connection, but not where a pooler lends another server each time."""
 
+from uuid import uuid4
+
 import pytest
 from django.db import connection
 
 from config import settings as configured
 from judging import queue
+from judging.errors import LeaseStale
 from judging.queue import Report
 from tests.queue.conftest import claimed, report
 
@@ -35,12 +38,46 @@ def a_life(hall, runner) -> None:
 
 
 def test_the_hot_statements_are_prepared_once(hall, box_1, fresh):
+    a_life(hall, box_1)
+    # One is kept again for values of other types: a hold by thread or by job, a write with an id or none.
+    once = kept(fresh)
+
     for _ in range(3):
         a_life(hall, box_1)
 
-    # Submitting reads a thread that may not be there, renewing one through its job: the values are of other types.
-    assert set(kept(fresh)) == {"held", "write", "claim", "report"}
-    assert len(kept(fresh)) <= 7
+    assert set(once) == {"held", "write", "claim", "report"}
+    assert kept(fresh) == once
+
+
+def test_after_a_refusal_the_statements_are_parsed_again(hall, box_1, fresh):
+    hall.submit()
+    job = claimed(box_1)
+    assert "claim" in kept(fresh)
+
+    with pytest.raises(LeaseStale):
+        queue.renew(job.row.id, token=uuid4(), runner=box_1, lease_seconds=900)
+    assert kept(fresh) == []
+
+    report(job)
+    assert kept(fresh) == ["report"]
+
+
+def test_a_sweep_leaves_no_statement_for_each_number_of_leases(hall, box_1, fresh, clock):
+    def swept(leases):
+        for _ in range(leases):
+            hall.submit()
+        for _ in range(leases):
+            claimed(box_1)
+        clock.forward(hours=2)
+        assert queue.sweep().lapsed == leases
+        clock.forward(hours=1)
+        while isinstance(job := queue.claim(box_1), queue.ClaimedJob):
+            report(job)
+        return len(kept(fresh))
+
+    first = swept(1)
+
+    assert [swept(leases) for leases in (2, 3, 4)] == [first] * 3
 
 
 def test_behind_a_pooler_nothing_is_prepared(hall, box_1, fresh):
