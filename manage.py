@@ -26,8 +26,16 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError, ProgrammingError
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except OperationalError as error:
+        sys.exit(launch.unreachable(error))
+    except ProgrammingError as error:
+        if launch.without_tables(error):
+            sys.exit(launch.NO_TABLES)
+        raise
 
 
 def run_tests(arguments: list[str]) -> int:

@@ -37,8 +37,12 @@ def prepare(argv: Sequence[str]) -> None:
             _prepare_demo(argv[1:])
         if command not in WITHOUT_DATABASE and not HELP & set(argv):
             start_database()
-    except embedded.Impossible as reason:
+    except (embedded.Impossible, NotForThis) as reason:
         sys.exit(str(reason))
+
+
+class NotForThis(Exception):
+    """The command would harm what it is pointed at."""
 
 
 def start_database() -> None:
@@ -47,12 +51,35 @@ def start_database() -> None:
         embedded.export(data_folder() / "postgres")
 
 
+NO_TABLES = (
+    "This database has no tables of Assize, or those of another version: run `manage.py migrate`, or set ASSIZE_DATA to the folder that"
+    " was given to the demo's --data."
+)
+_MISSING = {"42P01", "42703", "42883"}
+"""undefined_table, undefined_column, undefined_function."""
+
+
+def unreachable(error: Exception) -> str:
+    """What a command says when its database does not answer."""
+    return f"The database that DATABASE_URL names does not answer: {str(error).strip()}"
+
+
+def without_tables(error: Exception) -> bool:
+    """Whether a database's error means that nobody has migrated it."""
+    return getattr(error.__cause__, "sqlstate", None) in _MISSING
+
+
 def _prepare_demo(arguments: Sequence[str]) -> None:
     """The demo's own options that come too late for Django: `--data DIR` and `--reset`."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--data")
     parser.add_argument("--reset", action="store_true")
     asked, _ = parser.parse_known_args(arguments)
+    if os.environ.get("DATABASE_URL") and not os.environ.get("ASSIZE_EMBEDDED") and not HELP & set(arguments):
+        raise NotForThis(
+            "The demo runs on a database of its own: it makes accounts whose passwords are published, and an installation would"
+            " have them from then on. DATABASE_URL names another; leave it out, as in `env -u DATABASE_URL python3 manage.py demo`."
+        )
     os.environ["ASSIZE_DEMO"] = "1"
     if asked.data:
         os.environ["ASSIZE_DATA"] = str(Path(asked.data).absolute())

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django.core.exceptions import ImproperlyConfigured
+from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from config import launch, logging, look
@@ -22,7 +23,15 @@ BASE_DIR = launch.PROJECT
 
 
 def _flag(name: str, *, default: bool = False) -> bool:
-    return os.environ.get(name, "1" if default else "0").lower() in {"1", "true", "yes", "on"}
+    text = os.environ.get(name, "").strip().lower()
+    if text in {"1", "true", "yes", "on"}:
+        return True
+    if text in {"0", "false", "no", "off"}:
+        return False
+    # A mistyped "on" of a lock must not leave it open.
+    if text:
+        raise ImproperlyConfigured(f"{name} must be 1, true, yes or on, or 0, false, no or off; not {text!r}.")
+    return default
 
 
 def _number(name: str, default: int) -> int:
@@ -75,6 +84,8 @@ SECRET_KEY = SECRET_KEY or _development_secret()
 
 # ASSIZE_HOSTS: the names this site is reached by, comma-separated.
 ALLOWED_HOSTS = _words("ASSIZE_HOSTS", "" if PRODUCTION else "*")
+if not ALLOWED_HOSTS:
+    raise ImproperlyConfigured("Set ASSIZE_HOSTS to the names this site is reached by, separated by commas.")
 
 # The apps, from the admin's look (which must precede the admin) to ours.
 INSTALLED_APPS = [
@@ -188,8 +199,11 @@ def _bounds() -> str:
 
 
 def _database(url: str) -> dict[str, Any]:
-    """Django's description of a libpq URL; members Django does not know go to libpq as they are."""
-    given = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
+    """Django's description of a libpq URL; members Django does not know go to libpq as they are. Raises ImproperlyConfigured."""
+    try:
+        given = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
+    except ProgrammingError as error:
+        raise ImproperlyConfigured(f"DATABASE_URL is no address of a PostgreSQL database: {str(error).strip()}.") from None
     return {
         "ENGINE": "config.postgresql",
         "NAME": given.pop("dbname", "assize"),

@@ -37,7 +37,7 @@ DIRECT = {"NO_PROXY": HOST, "no_proxy": HOST}
 UNSAFE = """
 !!! The runners judge WITHOUT ISOLATION (--unsafe): programs run on this machine's files and network.
 !!! Good enough for the demo's own programs and for nothing else. To see what isolation still lacks here:
-!!!     python -m runners.agent doctor
+!!!     .venv/bin/python -m runners.agent doctor
 """
 
 
@@ -206,6 +206,8 @@ def is_free(lock: Path) -> bool:
 def free_port(asked: int | None, *, usual: int) -> int:
     """The port asked for; else the usual one, or the next that is free. Raises Died when the one asked for is not."""
     if asked is not None:
+        if asked not in range(1, 65536):
+            raise Died(f"There is no port {asked}: they are 1 to 65535.")
         if not _is_free(asked):
             raise Died(f"Port {asked} is in use. Choose another with --port.")
         return asked

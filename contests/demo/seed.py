@@ -93,8 +93,8 @@ def refuse_real_installations() -> None:
     others = User.objects.exclude(username__in=ours)
     if not settings.EMBEDDED and others.exists():
         raise NotHere(
-            "The database in DATABASE_URL has accounts that are not the demo's, and the demo publishes its passwords. "
-            "Unset DATABASE_URL, or name an empty database."
+            "This database has accounts that are not the demo's, and the demo publishes its passwords. "
+            "Give it a folder of its own: --data DIR, without a DATABASE_URL."
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import structlog
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import DisallowedHost, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.views.decorators.csrf import csrf_exempt
@@ -42,6 +42,13 @@ class MethodNotAllowed(Refusal):
 
     code = "method_not_allowed"
     status = HTTPStatus.METHOD_NOT_ALLOWED
+
+
+class HostUnknown(Refusal):
+    """This site is not reached by that name. Its operators list its names in ASSIZE_HOSTS."""
+
+    code = "host.unknown"
+    status = HTTPStatus.BAD_REQUEST
 
 
 class UnsupportedMediaType(Refusal):
@@ -75,6 +82,7 @@ _TRANSLATED: list[tuple[type[Exception] | tuple[type[Exception], ...], type[Refu
     (exceptions.Throttled, RateLimited),
     (exceptions.ParseError, MalformedJson),
     (RequestDataTooBig, PayloadTooLarge),
+    (DisallowedHost, HostUnknown),
     # A caller that hangs up in the middle hears nothing; the log has the right word.
     ((exceptions.APIException, SuspiciousOperation, UnreadablePostError), MalformedRequest),
 ]
@@ -168,6 +176,10 @@ class ProblemDetails:
             return response
         if response.get("Content-Type") == MEDIA_TYPE:
             return response
+        try:
+            request.get_host()
+        except DisallowedHost as error:
+            return problem(refusal_of(error))
         return problem(_BY_STATUS.get(HTTPStatus(response.status_code), InternalError)())
 
 

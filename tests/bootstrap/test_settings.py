@@ -90,7 +90,7 @@ def test_a_missing_slash_redirects_nobody(client):
 
 
 def test_the_demo_announces_itself_and_its_data_folder(monkeypatch, tmp_path):
-    monkeypatch.setattr(os, "environ", {"DATABASE_URL": "postgresql:///somewhere"})
+    monkeypatch.setattr(os, "environ", {"DATABASE_URL": "postgresql:///ours", "ASSIZE_EMBEDDED": "1"})
 
     launch.prepare(["demo", "--exit", "--data", str(tmp_path / "there")])
 
@@ -98,8 +98,40 @@ def test_the_demo_announces_itself_and_its_data_folder(monkeypatch, tmp_path):
     assert launch.data_folder() == tmp_path / "there"
 
 
+def test_the_demo_makes_no_accounts_in_a_database_that_others_may_use(monkeypatch, tmp_path):
+    monkeypatch.setattr(os, "environ", {"DATABASE_URL": "postgresql:///somewhere", "ASSIZE_DATA": str(tmp_path)})
+    (tmp_path / "files").mkdir()
+
+    with pytest.raises(SystemExit, match="passwords are published"):
+        launch.prepare(["demo", "--exit", "--reset"])
+
+    assert (tmp_path / "files").exists()
+    assert "ASSIZE_DEMO" not in os.environ
+
+
+@pytest.mark.parametrize(("word", "locked"), [("on", "True"), ("TRUE", "True"), ("", "True"), ("0", "False"), ("off", "False")])
+def test_a_switch_takes_the_usual_words(word, locked):
+    assert tell("s.OPERATOR_2FA", PRODUCTION | {"ASSIZE_OPERATOR_2FA": word}) == locked
+
+
+def test_a_mistyped_switch_is_refused_and_not_taken_for_off():
+    refused = tell("s.OPERATOR_2FA", PRODUCTION | {"ASSIZE_OPERATOR_2FA": "enabled"})
+
+    assert "ASSIZE_OPERATOR_2FA must be" in refused
+    assert "'enabled'" in refused
+
+
+def test_production_needs_the_names_it_is_reached_by():
+    assert "ASSIZE_HOSTS" in tell("s.ALLOWED_HOSTS", without("ASSIZE_HOSTS"))
+
+
+@pytest.mark.parametrize("url", ["rubbish", "mysql://x/y"])
+def test_what_is_no_address_of_a_database_is_named(url):
+    assert "DATABASE_URL is no address of a PostgreSQL database" in tell("s.DATABASES", PRODUCTION | {"DATABASE_URL": url})
+
+
 def test_a_reset_deletes_the_files_of_that_data_folder_alone(monkeypatch, tmp_path):
-    monkeypatch.setattr(os, "environ", {"DATABASE_URL": "postgresql:///somewhere"})
+    monkeypatch.setattr(os, "environ", {"DATABASE_URL": "postgresql:///ours", "ASSIZE_EMBEDDED": "1"})
     kept, gone = tmp_path / "kept" / "files", tmp_path / "demo" / "files"
     for folder in (kept, gone):
         folder.mkdir(parents=True)

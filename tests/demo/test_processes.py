@@ -160,3 +160,9 @@ def test_runners_known_from_an_earlier_demo_that_refuse_the_machine_start_again_
     assert "no control groups" in said[0]
     assert "WITHOUT ISOLATION" in said[0]
     assert sorted(operator.approved) == list(NAMES)
+
+
+@pytest.mark.parametrize("port", [0, -1, 65536, 70000])
+def test_a_port_that_there_is_not_is_refused_with_a_sentence(port):
+    with pytest.raises(Died, match="no port"):
+        free_port(port, usual=8000)

@@ -103,10 +103,13 @@ def test_whatever_a_caller_would_like_it_gets_json(api, accept):
     assert api.post("runner/jobs/leases", {"jobs": []}, Accept=accept)["Content-Type"] == "application/json"
 
 
-def test_a_login_page_of_the_site_says_its_errors_as_problems_here_only(client):
-    answer = client.get("/api/v1/schema/", headers={"Host": "a b"})
+@pytest.mark.parametrize("host", ["a b", "wrong.example"])
+def test_a_name_this_site_is_not_reached_by_is_said_to_be_that(client, settings, host):
+    settings.ALLOWED_HOSTS = ["judge.example"]
 
-    refused(answer, 400, "malformed_request")
+    problem = refused(client.get("/api/v1/schema/", headers={"Host": host}), 400, "host.unknown")
+
+    assert "ASSIZE_HOSTS" in problem["detail"]
 
 
 def broken(*_, **__):

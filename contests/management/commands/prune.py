@@ -20,7 +20,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """How long to keep."""
-        parser.add_argument("--keep-days", type=float, help="days after an activity's end (default: ASSIZE_TICKET_SECONDS)")
+        parser.add_argument(
+            "--keep-days",
+            type=float,
+            help="days after an activity's end (default: as long as ASSIZE_TICKET_SECONDS says, which is 30 days)",
+        )
 
     def handle(self, *, keep_days: float | None, **_: Any) -> None:
         """Prune, and say in one line what was removed."""

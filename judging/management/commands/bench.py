@@ -24,7 +24,13 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Which scenarios, how large, where the JSON goes."""
         parser.add_argument("scenario", nargs="*", help=f"any of: {', '.join(SCENARIOS)}; all when none is named")
-        parser.add_argument("--small", dest="size", action="store_const", const="small", help="seconds: proves that it runs")
+        parser.add_argument(
+            "--small",
+            dest="size",
+            action="store_const",
+            const="small",
+            help="minutes: proves that it runs, no more",
+        )
         parser.add_argument("--full", dest="size", action="store_const", const="full", help="a million jobs, ten thousand waits")
         parser.add_argument("--durable", action="store_true", help="let commits wait for the disk, as an installation's do")
         parser.add_argument("--json", dest="file", type=Path, metavar="FILE", help="write the figures there too")
