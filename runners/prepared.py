@@ -12,7 +12,9 @@ from typing import Any
 import psycopg
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from psycopg import errors
 from psycopg.abc import Params, QueryNoTemplate
+from psycopg.pq import TransactionStatus
 
 
 class _Prepared(psycopg.Cursor[Any]):
@@ -29,8 +31,18 @@ class _Prepared(psycopg.Cursor[Any]):
         prepare: bool | None = True,
         binary: bool | None = None,
     ) -> _Prepared:
-        """As psycopg's, prepared at the first time."""
-        return super().execute(query, params, prepare=prepare, binary=binary)
+        """As psycopg's, prepared at the first time; once more, when what was prepared is forgotten or outdated by now.
+
+        A pooler's reset forgets it, and a migration may replace a function by one of another type: then nothing was done,
+        and the connection would fail at each call until it ended. Within a transaction the caller's rollback clears it.
+        """
+        try:
+            return super().execute(query, params, prepare=prepare, binary=binary)
+        except (errors.InvalidSqlStatementName, errors.FeatureNotSupported):
+            if self.connection.info.transaction_status is not TransactionStatus.IDLE:
+                raise
+            self.connection.execute("DEALLOCATE ALL")
+            return super().execute(query, params, prepare=prepare, binary=binary)
 
 
 def prepared_cursor() -> CursorWrapper:

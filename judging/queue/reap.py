@@ -40,7 +40,7 @@ RETURNING 1
 """
 _LAPSED = """
 SELECT id FROM judging_job WHERE state = 'running' AND outcome IS NULL
-    AND (lease_until <= judge_now() OR started_at + make_interval(secs => timeout + %s + 1) <= judge_now())
+    AND (lease_until <= judge_now() OR started_at + make_interval(secs => timeout::double precision + %s + 1) <= judge_now())
 ORDER BY lease_until
 """
 

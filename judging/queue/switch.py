@@ -14,11 +14,15 @@ from judging.queue.reroute import announce_work_of
 from judging.text import storable
 from judging.wake import Everyone, announce
 
-_CLOSE = """
-UPDATE judging_installation SET level = 'closed'
-WHERE id = 1 AND level = 'draining'
-  AND (since <= judge_now() - %s::interval OR NOT EXISTS (SELECT 1 FROM judging_job WHERE state = 'running'))
+_DRAINED = """
+id = 1 AND level = 'draining'
+AND (since <= judge_now() - %s::interval OR NOT EXISTS (SELECT 1 FROM judging_job WHERE state = 'running'))
 """
+_IS_DRAINED = f"SELECT 1 FROM judging_installation WHERE {_DRAINED}"
+_CLOSE = f"UPDATE judging_installation SET level = 'closed' WHERE {_DRAINED}"
+# A claim locks its runner's row before it looks whether the doors are open: those under way are waited for, and those that
+# come wait for this and see the doors closed.
+_WAIT_FOR_CLAIMS = "LOCK TABLE runners_runner IN EXCLUSIVE MODE"
 
 
 def switch_maintenance(level: Maintenance, *, reason: str = "") -> Installation:
@@ -54,7 +58,12 @@ def _announce(*, opened: bool, lanes: QuerySet[Lane]) -> None:
 def close_if_drained() -> bool:
     """Close a draining installation when nothing runs, or when the drain has lasted long enough."""
     with one_transaction(), connection.cursor() as cursor:
-        cursor.execute(_CLOSE, [str(settings.LIMITS.drain)])
+        longest = [str(settings.LIMITS.drain)]
+        cursor.execute(_IS_DRAINED, longest)
+        if cursor.fetchone() is None:
+            return False
+        cursor.execute(_WAIT_FOR_CLAIMS)
+        cursor.execute(_CLOSE, longest)
         return bool(cursor.rowcount)
 
 

@@ -245,12 +245,20 @@ def free_port() -> int:
 
 
 def is_quiet() -> bool:
-    """Whether no server works on the database: its tables are about to be emptied."""
+    """Whether no server works on the database, nor begins to in a moment: its tables are about to be emptied."""
+    for _ in range(3):
+        if _busy():
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _busy() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"
         )
-        return cursor.fetchone()[0] == 0
+        return cursor.fetchone()[0] > 0
 
 
 @contextmanager

@@ -1,14 +1,20 @@
 """Who gets what, and in which order: runner-protocol §4, queue.md §4."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from django.db import connection, transaction
 
 from contests.models import Activity, Round
 from contests.routing import assign, retag_activity, retag_round
 from judging import queue
 from judging.errors import RunnerNotApproved
-from judging.models import Job, Lane, Maintenance, Problem, ProblemVersion
+from judging.models import Installation, Job, Lane, Maintenance, Problem, ProblemVersion
 from judging.queue import Nothing
+from judging.queue.claim import CLAIM
 from runners.keys import new_id
+from tests.locks import until_waiting
+from tests.meeting import in_threads
 from tests.queue.conftest import OPERATOR, claimed, release, report, stored
 
 
@@ -98,6 +104,22 @@ def test_a_drain_closes_after_its_time_even_when_something_runs(hall, box_1, clo
     clock.forward(seconds=2)
 
     assert queue.close_if_drained()
+
+
+def test_a_drain_does_not_close_over_a_claim_under_way(hall, box_1):
+    """The claim has looked while the doors were not yet draining; its holder is to be able to report."""
+    hall.submit()
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(CLAIM, [box_1, 600, False])
+            assert cursor.fetchone()[0] == "held"
+            assert in_threads(lambda: queue.switch_maintenance(Maintenance.DRAINING, reason="new switch"))
+            closing = pool.submit(in_threads, queue.close_if_drained)
+            until_waiting(1)
+        assert closing.result(10) == [False]
+
+    assert Job.objects.get().state == "running"
+    assert Installation.objects.get().level == Maintenance.DRAINING
 
 
 def test_the_oldest_goes_first_and_what_comes_back_keeps_its_place(hall, box_1):

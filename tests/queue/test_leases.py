@@ -14,7 +14,7 @@ from judging.errors import (
     VerdictMissing,
     VerdictTooLong,
 )
-from judging.models import Delivery, Result
+from judging.models import Delivery, Problem, Result
 from judging.queue import Nothing, Report
 from judging.states import JobState
 from runners import enrol
@@ -326,3 +326,21 @@ def test_an_expired_lease_is_ended_by_the_next_claim_without_any_sweep(hall, box
     clock.forward(seconds=600)
 
     assert claimed(box_2).row.id == receipt.job
+
+
+@pytest.mark.parametrize("seconds", [2**31 - 1, 2**31 - 60])
+def test_the_longest_time_a_problem_may_take_stops_no_sweep(hall, box_1, box_2, clock, seconds):
+    """One problem's number is added to another in the sweep's own statement, which is everybody's."""
+    usual = hall.submit()
+    claimed(box_1, lease_seconds=60)
+    problem = Problem.objects.get()
+    problem.timeout_seconds = seconds
+    problem.full_clean()
+    problem.save()
+    hall.submit()
+    claimed(box_2, lease_seconds=3600)
+    clock.forward(seconds=100)
+
+    assert queue.sweep().lapsed == 1
+
+    assert stored(usual.job).state == "queued"

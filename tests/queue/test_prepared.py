@@ -2,12 +2,13 @@
 
 from uuid import uuid4
 
+import psycopg
 import pytest
 from django.db import connection
 
 from config import settings as configured
 from judging import queue
-from judging.errors import LeaseStale
+from judging.errors import LeaseStale, StorageBusy
 from judging.queue import Report
 from tests.queue.conftest import claimed, report
 
@@ -93,3 +94,38 @@ def test_the_pooler_is_told_of_in_the_environment(monkeypatch, pooler, threshold
     monkeypatch.setenv("ASSIZE_DB_POOLER", pooler)
 
     assert configured._database("host=/nowhere dbname=assize")["OPTIONS"]["prepare_threshold"] == threshold
+
+
+@pytest.mark.parametrize("how", [b"DEALLOCATE ALL", b"DISCARD ALL"])
+def test_a_server_that_forgot_its_statements_costs_one_call_at_most(hall, box_1, fresh, how):
+    """A pooler resets a connection past psycopg, which goes on using the names."""
+    a_life(hall, box_1)
+    hall.submit()
+    fresh.pgconn.exec_(how)
+
+    # A claim is its own transaction and was tried again; what is part of a transaction is for the caller to try again.
+    job = claimed(box_1)
+    lease = {"token": job.row.token, "runner": box_1, "lease_seconds": 900}
+    queue.renew(job.row.id, **lease)
+    fresh.pgconn.exec_(how)
+    with pytest.raises(StorageBusy):
+        queue.renew(job.row.id, **lease)
+    queue.renew(job.row.id, **lease)
+    a_life(hall, box_1)
+
+
+def test_a_function_that_answers_another_type_by_now_fails_no_call(hall, box_1, fresh):
+    a_life(hall, box_1)
+    definition = fresh.execute("SELECT pg_get_functiondef('judge_claim'::regproc)").fetchone()[0]
+    assert definition.count("package_sha256 character varying") == 1
+    signature = "judge_claim(uuid, integer, boolean)"
+    try:
+        with psycopg.connect(fresh.info.dsn, autocommit=True) as other, other.transaction():
+            other.execute(f"DROP FUNCTION {signature}")
+            other.execute(definition.replace("package_sha256 character varying", "package_sha256 text"))
+
+        a_life(hall, box_1)
+    finally:
+        with psycopg.connect(fresh.info.dsn, autocommit=True) as other, other.transaction():
+            other.execute(f"DROP FUNCTION {signature}")
+            other.execute(definition)
