@@ -60,8 +60,9 @@ _MISSING = {"42P01", "42703", "42883"}
 
 
 def unreachable(error: Exception) -> str:
-    """What a command says when its database does not answer."""
-    return f"The database that DATABASE_URL names does not answer: {str(error).strip()}"
+    """What a command says when its database does not answer, or not in time."""
+    where = "The private database" if os.environ.get("ASSIZE_EMBEDDED") == "1" else "The database that DATABASE_URL names"
+    return f"{where} could not be asked: {str(error).strip()}"
 
 
 def without_tables(error: Exception) -> bool:
@@ -75,7 +76,7 @@ def _prepare_demo(arguments: Sequence[str]) -> None:
     parser.add_argument("--data")
     parser.add_argument("--reset", action="store_true")
     asked, _ = parser.parse_known_args(arguments)
-    if os.environ.get("DATABASE_URL") and not os.environ.get("ASSIZE_EMBEDDED") and not HELP & set(arguments):
+    if os.environ.get("DATABASE_URL") and os.environ.get("ASSIZE_EMBEDDED") != "1" and not HELP & set(arguments):
         raise NotForThis(
             "The demo runs on a database of its own: it makes accounts whose passwords are published, and an installation would"
             " have them from then on. DATABASE_URL names another; leave it out, as in `env -u DATABASE_URL python3 manage.py demo`."

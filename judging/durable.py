@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import InterfaceError, NotSupportedError, OperationalError, ProgrammingError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from judging.errors import StorageBusy, StorageUnavailable
+from runners.prepared import Forgotten
 
-_BUSY = {"55P03", "57014", "40P01"}
-"""lock_not_available, query_canceled (statement_timeout), deadlock_detected: try again, nothing was changed."""
-_FORGOTTEN = {"26000", "0A000"}
-"""invalid_sql_statement_name, feature_not_supported (a plan outdated by a migration): what was prepared is of no use, and the
-rollback has cleared it (runners.prepared)."""
+_BUSY = {"55P03", "57014", "40P01", Forgotten.sqlstate}
+"""lock_not_available, query_canceled (statement_timeout), deadlock_detected, or what was prepared is forgotten: try again,
+nothing was changed."""
 
 
 @contextmanager
@@ -54,10 +53,6 @@ def one_look() -> Iterator[None]:
         if not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()
         raise storage_refusal(error) from error
-    except (ProgrammingError, NotSupportedError) as error:
-        if getattr(error.__cause__, "sqlstate", None) not in _FORGOTTEN:
-            raise
-        raise StorageBusy from error
 
 
 def let_go() -> None:

@@ -17,6 +17,12 @@ from psycopg.abc import Params, QueryNoTemplate
 from psycopg.pq import TransactionStatus
 
 
+class Forgotten(psycopg.OperationalError):
+    """A transaction met a statement that its server forgot, or whose plan a migration outdated: it can be tried again."""
+
+    sqlstate = "AZ004"
+
+
 class _Prepared(psycopg.Cursor[Any]):
     """Sends values beside the text, under a name that the connection's server keeps.
 
@@ -34,13 +40,13 @@ class _Prepared(psycopg.Cursor[Any]):
         """As psycopg's, prepared at the first time; once more, when what was prepared is forgotten or outdated by now.
 
         A pooler's reset forgets it, and a migration may replace a function by one of another type: then nothing was done,
-        and the connection would fail at each call until it ended. Within a transaction the caller's rollback clears it.
+        and the connection would fail at each call until it ended. Raises Forgotten within a transaction, whose rollback clears it.
         """
         try:
             return super().execute(query, params, prepare=prepare, binary=binary)
-        except (errors.InvalidSqlStatementName, errors.FeatureNotSupported):
+        except (errors.InvalidSqlStatementName, errors.FeatureNotSupported) as error:
             if self.connection.info.transaction_status is not TransactionStatus.IDLE:
-                raise
+                raise Forgotten(str(error)) from error
             self.connection.execute("DEALLOCATE ALL")
             return super().execute(query, params, prepare=prepare, binary=binary)
 
